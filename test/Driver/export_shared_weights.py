@@ -1,5 +1,7 @@
-"""Writes Inputs/shared_*.onnx: networks whose parameters have equal values or are shared, as both of
-PyTorch's exporters write them, and Inputs/shared_losses.json: the losses of their training in PyTorch.
+"""Writes Inputs/shared_*.onnx and Inputs/shared_losses.json.
+
+The networks have shared parameters, or parameters with equal values. Both exporters of PyTorch
+write them. The JSON file records their losses while PyTorch trains them.
 
 Run in an environment with torch and onnxscript: python export_shared_weights.py
 """
@@ -17,7 +19,7 @@ STEPS, RATE = 20, 0.02
 
 
 class Clones(nn.Module):
-    """Two layers with the same initial values, as nn.TransformerEncoder makes them."""
+    """Two layers with equal initial values, as in nn.TransformerEncoder."""
 
     def __init__(self):
         super().__init__()
@@ -29,7 +31,7 @@ class Clones(nn.Module):
 
 
 class Norms(nn.Module):
-    """Untrained layer normalisations: weights of ones, biases of zeros."""
+    """Untrained layer normalizations: all weights are one, all biases zero."""
 
     def __init__(self):
         super().__init__()
@@ -41,7 +43,7 @@ class Norms(nn.Module):
 
 
 class Siamese(nn.Module):
-    """One tower for two inputs: its parameters are meant to be shared."""
+    """One tower for two inputs, which shares its parameters on purpose."""
 
     def __init__(self):
         super().__init__()
@@ -60,7 +62,7 @@ def samples(network):
 
 
 def losses(network, names, arrays):
-    """The loss before each of STEPS steps of gradient descent on all samples."""
+    """Returns the loss before each of STEPS steps of gradient descent on all samples."""
     optimizer = torch.optim.SGD(network.parameters(), RATE)
     found = []
     for _ in range(STEPS):
@@ -90,7 +92,7 @@ def main():
                 options |= {"dynamo": False, "opset_version": 17}
             torch.onnx.export(network, arguments, path, **options)
             model = onnx.load(path)
-            # Stack traces and such; names of scopes and kinds of parameters stay.
+            # Removes stack traces, but keeps the names of scopes and the types of parameters.
             kept = ("pkg.torch.onnx.name_scopes", "pkg.torch.export.graph_signature.InputSpec.kind")
             kept += ("pkg.onnxscript.optimizer.folded_from",)
             for item in [*model.graph.node, *model.graph.value_info]:

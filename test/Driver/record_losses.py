@@ -1,4 +1,4 @@
-"""Writes Inputs/torch_losses.json: weighted losses and their gradients as PyTorch computes them.
+"""Writes Inputs/torch_losses.json: weighted losses and their gradients from PyTorch.
 
 Run in an environment with torch: python record_losses.py
 """
@@ -25,7 +25,7 @@ def weighted_mean(losses, weight):
 
 
 def class_loss(kind, logits, target, weight, options):
-    """The mean over all positions, each with its weight and that of its class."""
+    """Returns the mean over all positions, weighted by position and class."""
     names = {"class_weights": "weight", "label_smoothing": "label_smoothing"}
     given = {names[name]: value for name, value in options.items() if name in names}
     given["ignore_index"] = IGNORED

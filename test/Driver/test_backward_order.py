@@ -1,4 +1,4 @@
-"""--backward-order: when gradients of parameters are formed changes no bit of them."""
+"""--backward-order: the order of parameter gradients does not change any bit of them."""
 
 import functools
 import json
@@ -17,7 +17,7 @@ ORDERS = ["in-order", "reverse-first:1", "reverse-first:3", "reverse-first:auto"
 
 @functools.cache
 def train(kind, order, directory, backward):
-    """The bytes of the model after some steps."""
+    """Trains for some steps and returns the content of the saved model."""
     model, shape, positions = MODELS[kind]()
     rng = np.random.default_rng(1)
     data, saved = directory / f"{kind}.npz", directory / "saved.onnx"
@@ -36,7 +36,7 @@ def directory(tmp_path_factory):
 
 @pytest.mark.parametrize("order", ORDERS)
 @pytest.mark.parametrize("kind", MODELS)
-def test_every_order_trains_to_the_same_bits(kind, order, directory):
+def test_orders_train_to_the_same_bits(kind, order, directory):
     for backward in ("sequential", "scan"):
         assert train(kind, order, directory, backward) == train(kind, "", directory, backward)
 
@@ -45,7 +45,7 @@ NEXT = ["defer:1:next", "defer:2:next,3:2", "defer:1:next,2:next,3:1"]
 
 
 def train_on_batches(kind, order, directory, backward, *options):
-    """The model after an epoch of some batches, the last of which is smaller."""
+    """Trains for an epoch with a smaller last batch and returns the content of the saved model."""
     model, shape, positions = MODELS[kind]()
     rng = np.random.default_rng(1)
     axis = shape.index(16)
@@ -63,7 +63,7 @@ def train_on_batches(kind, order, directory, backward, *options):
 
 
 @pytest.mark.parametrize("kind", MODELS)
-def test_gradients_of_the_next_step_have_the_same_bits(kind, directory):
+def test_deferred_gradients_have_the_same_bits(kind, directory):
     for backward in ("sequential", "scan"):
         expected = train_on_batches(kind, "", directory, backward)
         for order in NEXT:
@@ -79,12 +79,12 @@ SETTINGS = [
 
 
 @pytest.mark.parametrize("options", SETTINGS)
-def test_what_waits_is_updated_as_ever(options, directory):
+def test_deferred_gradients_with_training_options(options, directory):
     expected = train_on_batches("dense", "", directory, "sequential", *options)
     assert train_on_batches("dense", NEXT[2], directory, "sequential", *options) == expected
 
 
-def test_checkpoints_wait_for_nothing(tmp_path):
+def test_checkpoints_include_deferred_gradients(tmp_path):
     whole = train_on_batches("dense", NEXT[0], tmp_path, "sequential", "--epochs", 2)
     kept = tmp_path / "kept.npz"
     options = ["--checkpoint", kept, "--checkpoint-every", 7]
@@ -92,8 +92,8 @@ def test_checkpoints_wait_for_nothing(tmp_path):
     assert train_on_batches("dense", NEXT[0], tmp_path, "sequential", "--epochs", 2, "--resume", kept) == whole
 
 
-def test_the_next_step_forms_what_was_left(tmp_path):
-    """Within its forward pass, before its own gradients."""
+def test_deferred_gradients_run_in_the_next_step(tmp_path):
+    """They run in the forward pass of the next step, before the gradients of that step."""
     trace = tmp_path / "t.json"
     train_on_batches("dense", "defer:1:next", tmp_path, "sequential", "--trace", trace)
     events = [event for event in json.loads(trace.read_text())["traceEvents"] if event["ph"] == "X"]
@@ -103,13 +103,13 @@ def test_the_next_step_forms_what_was_left(tmp_path):
     for number, begin in enumerate(left[:-1], 2):
         step = steps[f"step {number}"]
         assert step["ts"] <= begin < step["ts"] + step["dur"]
-    # At the end of the epoch nobody else does.
+    # At the end of the epoch there is no next step.
     last = steps[f"step {STEPS + 1}"]
     assert left[-1] >= last["ts"] + last["dur"]
 
 
-def test_a_gradient_that_was_left_diverges(tmp_path):
-    """The message names the step that it is of."""
+def test_error_names_step_of_deferred_gradient(tmp_path):
+    """If a deferred gradient is not finite, the message names the step that deferred it."""
     nodes = [
         helper.make_node("MatMul", ["x", "a"], ["h"]),
         helper.make_node("MatMul", ["h", "b"], ["y"]),
@@ -133,12 +133,12 @@ def test_a_gradient_that_was_left_diverges(tmp_path):
         (["--loss=vjp"], "defer:L:next goes not with --loss=vjp"),
     ],
 )
-def test_refused_with_the_next_step(options, words, tmp_path):
+def test_options_incompatible_with_deferral(options, words, tmp_path):
     options = ["--backward-order=defer:1:next", *options]
     harness.check_refused(MODELS["dense"]()[0], tmp_path, options, 2, words)
 
 
-def test_info_tells_the_order_and_its_memory():
+def test_info_shows_order_and_memory():
     program = harness.compile_model(MODELS["dense"]()[0], "--backward-order=reverse-first:3")
     for variant in program.info()["variants"]:
         order = variant["backward_order"]
@@ -150,7 +150,7 @@ def test_info_tells_the_order_and_its_memory():
     "order, sizes",
     [("in-order", [6, 7, 8]), ("reverse-first:2", [6, 8, 7]), ("reverse-first:3", [8, 7, 6])],
 )
-def test_ranks_exchange_gradients_in_that_order(order, sizes, tmp_path):
+def test_ranks_exchange_gradients_in_order(order, sizes, tmp_path):
     nodes = [
         helper.make_node("MatMul", ["x", "a"], ["x1"]),
         helper.make_node("Tanh", ["x1"], ["x2"]),
@@ -172,7 +172,7 @@ def test_ranks_exchange_gradients_in_that_order(order, sizes, tmp_path):
     assert [int(size) for size in found] == sizes
 
 
-def test_a_limit_keeps_gradients_from_waiting():
+def test_memory_limit_prevents_deferral():
     def find_order(limit):
         options = ["--backward-order=reverse-first:auto", f"--memory-limit={limit}"]
         return harness.compile_model(MODELS["dense"]()[0], *options).info()["variants"][0]["backward_order"]
@@ -189,5 +189,5 @@ def test_a_limit_keeps_gradients_from_waiting():
         ("reverse-first:9", 1, "names stage 9, but the backward pass has 4"),
     ],
 )
-def test_refusals_name_the_remedy(order, status, words, tmp_path):
+def test_invalid_orders_are_refused(order, status, words, tmp_path):
     harness.check_refused(MODELS["dense"]()[0], tmp_path, [f"--backward-order={order}"], status, words)

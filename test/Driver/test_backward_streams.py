@@ -1,8 +1,8 @@
-"""--backward-streams: gradients of parameters on a second stream change no bit of them.
+"""--backward-streams: a second stream does not change any bit of parameter gradients.
 
-Programs are emulated. With seed 0 the sub stream runs as late as the main stream's waits allow, with 1 as
-early as its own ones do, with others in an order that is drawn; kernels that use the same memory of the
-arena without waiting for each other end the program.
+Programs are emulated. With seed 0, the second stream runs as late as the waits of the main
+stream allow; with seed 1, it runs as early as its own waits allow. Other seeds draw a random
+order. A race of two kernels on the same memory of the arena ends the program.
 """
 
 import functools
@@ -18,7 +18,7 @@ import pytest
 MODELS = {**layer_models.MODELS, "wide": layer_models.wide}
 STREAMS = ["2", "2:joint"]
 SEEDS = [0, 1, 5]
-# Which the wide model takes long for.
+# The recurrent model covers the scan plan, which is slow to emulate for the wide model.
 PLANS = {"recurrent": "scan"}
 
 
@@ -32,7 +32,7 @@ def compile_emulated(kind, streams, *options):
 
 @functools.cache
 def train(kind, streams, seed, directory, *options):
-    """The bytes of the model after some steps, the last of which has fewer samples."""
+    """Trains with a smaller last batch and returns the content of the saved model."""
     _, shape, positions = MODELS[kind]()
     rng = np.random.default_rng(1)
     data, saved = directory / f"{kind}.npz", directory / "saved.onnx"
@@ -70,7 +70,7 @@ def test_gradients_have_the_same_bits(kind):
             assert found[name].tobytes() == array.tobytes(), (seed, name)
 
 
-def test_clipping_and_accumulation_see_whole_gradients(directory):
+def test_clipping_and_accumulation(directory):
     options = ["--clip-norm", 0.1, "--accumulate", 2]
     expected = train("dense", "", 0, directory, *options)
     for seed in SEEDS:
@@ -78,7 +78,7 @@ def test_clipping_and_accumulation_see_whole_gradients(directory):
 
 
 def read_step(kind, streams, directory):
-    """The backward part of the training step, in a line for each call of a kernel or of the run time."""
+    """Returns the calls of kernels and of the runtime in the backward pass of the training step."""
     dump = directory / f"{kind}-{streams.replace(':', '-')}"
     compile_to = ["--emit=ptx", "-o", directory / "kernels.ptx", f"--dump-phases-to={dump}"]
     options = ["--target=cuda", "--backward=sequential", f"--backward-streams={streams}"]
@@ -91,8 +91,8 @@ def read_step(kind, streams, directory):
 
 
 @pytest.mark.parametrize("kind", MODELS)
-def test_the_sub_stream_has_gradients_of_parameters(kind, tmp_path):
-    """What is between bppsa_rt_select_stream(1) and (0); every stream waits for the other one."""
+def test_second_stream_computes_parameter_gradients(kind, tmp_path):
+    """Kernels between bppsa_rt_select_stream(1) and (0) run on the second stream."""
     calls = read_step(kind, "2", tmp_path)
     stream, given, recorded, waited = "0", {"0": 0, "1": 0}, {}, {"0": 0, "1": 0}
     for name, number in calls:
@@ -111,8 +111,8 @@ def test_the_sub_stream_has_gradients_of_parameters(kind, tmp_path):
     assert waited["0"] == given["1"], "the main stream has waited for all"
 
 
-def test_steps_that_stay_on_one_stream_are_named(tmp_path):
-    """The host runs this loop, whose steps add up gradients and pass cotangents on together."""
+def test_single_stream_steps_are_reported(tmp_path):
+    """In this loop, a step accumulates gradients and propagates cotangents in the same launch."""
     source = tmp_path / "loop.onnx"
     source.write_bytes(loop_models.ALL["loop-gather-1"].model.SerializeToString())
     options = ["--target=cuda", "--loss=mse", "--backward=sequential", "--emit=ptx", "-o", tmp_path / "l.ptx"]
@@ -128,8 +128,8 @@ def test_one_stream_is_the_default(tmp_path):
     assert not any(name.endswith("_stream") for name, _ in read_step("dense", "1", tmp_path))
 
 
-def test_assembled_programs_have_two_streams(tmp_path):
-    """The kernels are those of one stream."""
+def test_stream_count_does_not_change_kernels(tmp_path):
+    """The PTX is the same as with one stream."""
     texts = []
     for streams in ("1", "2"):
         source = tmp_path / "dense.onnx"
@@ -141,8 +141,8 @@ def test_assembled_programs_have_two_streams(tmp_path):
     assert texts[0] == texts[1]
 
 
-def test_memory_of_the_arena(tmp_path):
-    """What gradients read stays until they are there."""
+def test_arena_size(tmp_path):
+    """Values read by gradient kernels stay alive until these kernels have run."""
     sizes = []
     for streams in ("1", "2"):
         options = ["--repeat", 1, "--batch", 16]
@@ -167,5 +167,5 @@ def test_memory_of_the_arena(tmp_path):
         ),
     ],
 )
-def test_refused(options, words, tmp_path):
+def test_invalid_options_are_refused(options, words, tmp_path):
     harness.check_refused(MODELS["dense"]()[0], tmp_path, options, 2, words)

@@ -1,4 +1,4 @@
-"""Models that bppsa-compile must refuse: exit status 1, one line that says why, no output file."""
+"""Invalid models are refused with exit status 1, a one-line message and no output file."""
 
 import random
 
@@ -11,7 +11,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 
 def refuse(tmp_path, content, *options, words=()):
-    """Compiles bytes or a model and checks the refusal; returns the line of the message."""
+    """Compiles bytes or a model, checks that it is refused, and returns the message."""
     compiler = harness.require_tool("bppsa-compile")
     source, output = tmp_path / "bad.onnx", tmp_path / "out"
     source.write_bytes(content if isinstance(content, bytes) else content.SerializeToString())
@@ -54,7 +54,7 @@ def set_attribute(model, name, value):
     node.attribute.append(helper.make_attribute(name, value))
 
 
-# --- files that are no ONNX model ---
+# --- files that are not ONNX models ---
 
 
 def test_empty_file(tmp_path):
@@ -74,7 +74,7 @@ def test_random_bytes(tmp_path, seed):
 
 @pytest.mark.parametrize("seed", range(30))
 def test_flipped_bytes_never_crash(tmp_path, seed):
-    """A damaged model compiles (the damage was in a weight) or is refused; nothing else."""
+    """A damaged model is refused, or compiles if only weights were damaged."""
     compiler = harness.require_tool("bppsa-compile")
     rng = random.Random(seed)
     content = bytearray(good(cell="LSTM", hidden=2).SerializeToString())
@@ -101,7 +101,7 @@ def test_directory(tmp_path):
 
 
 @pytest.mark.parametrize("output", ["no/such/folder/out", "."])
-def test_output_cannot_be_written(tmp_path, output):
+def test_unwritable_output(tmp_path, output):
     compiler = harness.require_tool("bppsa-compile")
     source = tmp_path / "model.onnx"
     source.write_bytes(good().SerializeToString())
@@ -147,7 +147,7 @@ def test_dangling_input(tmp_path):
     refuse(tmp_path, model, words=["nowhere"])
 
 
-def test_output_that_nothing_produces(tmp_path):
+def test_undefined_output(tmp_path):
     model = good()
     model.graph.output[0].name = "nowhere"
     refuse(tmp_path, model, words=["nowhere"])
@@ -193,7 +193,7 @@ def test_float64_weights(tmp_path):
     refuse(tmp_path, model, words=["layer0.W"])
 
 
-def test_initializer_whose_data_do_not_fill_its_shape(tmp_path):
+def test_initializer_with_too_little_data(tmp_path):
     model = good()
     initializer(model, "head.bias").dims[0] += 1
     refuse(tmp_path, model)
@@ -215,13 +215,13 @@ def test_external_data(tmp_path, location):
     refuse(tmp_path, model, words=["layer0.W"])
 
 
-def test_shapes_of_a_product_disagree(tmp_path):
+def test_matmul_shape_mismatch(tmp_path):
     model = good(head="steps")
     replace_initializer(model, "head.weight", np.zeros((7, 5), np.float32))
     refuse(tmp_path, model, words=["MatMul"])
 
 
-def test_shapes_of_a_sum_disagree(tmp_path):
+def test_add_shape_mismatch(tmp_path):
     model = good(head="steps")
     replace_initializer(model, "head.bias", np.zeros(3, np.float32))
     refuse(tmp_path, model, words=["Add"])
@@ -246,7 +246,7 @@ def test_shapes_of_a_sum_disagree(tmp_path):
         ("frobnicate", 1),
     ],
 )
-def test_attribute(tmp_path, cell, name, value):
+def test_invalid_attribute(tmp_path, cell, name, value):
     model = good(cell=cell)
     set_attribute(model, name, value)
     node = recurrent_node(model)
@@ -256,19 +256,19 @@ def test_attribute(tmp_path, cell, name, value):
 # Affine and ScaledTanh have no defaults for their parameters.
 @pytest.mark.parametrize("activation", ["Frobnicate", "relu", "Affine", "ScaledTanh"])
 @pytest.mark.parametrize("cell,count", [("RNN", 1), ("GRU", 2), ("LSTM", 3)])
-def test_activation(tmp_path, cell, count, activation):
+def test_invalid_activation(tmp_path, cell, count, activation):
     model = good(cell=cell)
     set_attribute(model, "activations", [activation] * count)
     refuse(tmp_path, model, words=[cell, activation])
 
 
-def test_number_of_activations(tmp_path):
+def test_too_few_activations(tmp_path):
     model = good(cell="LSTM")
     set_attribute(model, "activations", ["Sigmoid", "Tanh"])
     refuse(tmp_path, model, words=["activations"])
 
 
-def test_too_few_parameters(tmp_path):
+def test_too_few_activation_parameters(tmp_path):
     model = good(cell="GRU")
     set_attribute(model, "activations", ["Affine", "Affine"])
     set_attribute(model, "activation_alpha", [0.5, 0.5])
@@ -327,7 +327,7 @@ def test_initial_state_shape(tmp_path):
     refuse(tmp_path, model, words=["initial_h"])
 
 
-# --- options that do not fit the model ---
+# --- options that do not match the model ---
 
 
 @pytest.mark.parametrize(
@@ -342,5 +342,5 @@ def test_initial_state_shape(tmp_path):
         (["--mcpu=frobnicator"], "frobnicator"),
     ],
 )
-def test_option(tmp_path, options, word):
+def test_invalid_option(tmp_path, options, word):
     refuse(tmp_path, good(), *options, words=[word])

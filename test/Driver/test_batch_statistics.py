@@ -1,5 +1,8 @@
-"""BatchNormalization with training_mode 1: training normalises by the batch and updates the running
-statistics; evaluation, inference and the saved model use these."""
+"""BatchNormalization with training_mode 1.
+
+Training normalizes by the statistics of the batch and updates the running statistics.
+Evaluation, inference and the saved model use the running statistics.
+"""
 
 import json
 
@@ -56,7 +59,7 @@ def spread(values):
 
 
 def reference(data, batches, updates_stored=True, accumulate=1, trained=("scale", "bias")):
-    """Training by SGD on the mean squared error, in float64; `batches` are slices of the data."""
+    """Trains with SGD on the mean squared error in float64; `batches` are slices of the data."""
     p = {name: value.astype(np.float64) for name, value in start_values().items()}
     losses, sums = [], {"scale": 0, "bias": 0}
     for number, part in enumerate(batches):
@@ -87,7 +90,7 @@ def compile_model(model, *options):
 
 
 def train(program, tmp_path, data, *options, batch=4, epochs=3):
-    """The losses of the epochs and the saved model."""
+    """Returns the losses of the epochs and the saved model."""
     source, log, saved = (tmp_path / name for name in ("data.npz", "log.jsonl", "saved.onnx"))
     np.savez(source, **data)
     words = ["--batch", batch, "--epochs", epochs, "--lr", RATE, "--no-shuffle"]
@@ -113,7 +116,7 @@ def check_values(model, expected):
     ids=["default", "jacobians", "emulated"],
 )
 def test_training_updates_statistics(options, tmp_path):
-    """With a last batch that is smaller than the others."""
+    """The last batch is smaller than the others."""
     data = make_data()
     program = compile_model(single(), *options)
     losses, saved = train(program, tmp_path, data)
@@ -123,7 +126,7 @@ def test_training_updates_statistics(options, tmp_path):
     means = np.average(np.reshape(expected, (3, 3)), axis=1, weights=sizes)
     np.testing.assert_allclose(losses, means, rtol=1e-5)
     check_values(saved, p)
-    # The saved model is one for inference, in which ONNX Runtime sees the running statistics.
+    # The saved model is for inference: ONNX Runtime uses the running statistics.
     (node,) = saved.graph.node
     assert list(node.output) == ["y"] and "training_mode" not in [a.name for a in node.attribute]
     onnx.checker.check_model(saved)
@@ -134,20 +137,20 @@ def test_training_updates_statistics(options, tmp_path):
 
 
 def test_evaluation_uses_running_statistics():
-    """Also where samples are inferred one by one."""
+    """Also with a batch size of 1."""
     program, data = compile_model(single()), make_data()
     expected = infer_in_numpy(data["x"].astype(np.float64), start_values())
     for options in ([], ["--batch", 1]):
         np.testing.assert_allclose(program.infer(data, *options)["y"], expected, rtol=1e-5, atol=1e-6)
     loss = np.mean((expected - data["target"]) ** 2)
     np.testing.assert_allclose(program.eval(data)["loss"], loss, rtol=1e-6)
-    # `grad` is that of what `eval` computes.
+    # `grad` differentiates the loss of `eval`.
     error = 2 * (expected - data["target"]) / expected.size
     np.testing.assert_allclose(program.grad(data)["bias"], error.sum((0, 2)), rtol=1e-4)
 
 
 @pytest.mark.parametrize("options", [(), ("--ema", 0.9)], ids=["values", "averages"])
-def test_resumed_training_goes_on_bit_by_bit(options, tmp_path):
+def test_resumed_training_is_bitwise_equal(options, tmp_path):
     program, data = compile_model(single()), make_data()
     _, whole = train(program, tmp_path, data, *options, epochs=5)
     checkpoint = tmp_path / "state.npz"
@@ -160,28 +163,28 @@ def test_resumed_training_goes_on_bit_by_bit(options, tmp_path):
         assert np.array_equal(value, resumed[name]), name
 
 
-def test_every_accumulated_batch_is_seen(tmp_path):
+def test_accumulated_batches_update_statistics(tmp_path):
     data = make_data(8)
     _, saved = train(compile_model(single()), tmp_path, data, "--accumulate", 2, batch=2)
     parts = [slice(first, first + 2) for first in range(0, 8, 2)]
     check_values(saved, reference(data, parts * 3, accumulate=2)[1])
 
 
-def test_freezing_of_parameters_leaves_statistics(tmp_path):
+def test_frozen_scale_does_not_freeze_statistics(tmp_path):
     data = make_data(8)
     _, saved = train(compile_model(single(), "--freeze=scale"), tmp_path, data)
     _, p = reference(data, [slice(0, 4), slice(4, 8)] * 3, trained=["bias"])
     check_values(saved, p)
 
 
-def test_frozen_statistics_normalise(tmp_path):
-    """As `eval()` on one layer does in PyTorch."""
+def test_frozen_statistics_normalize(tmp_path):
+    """Corresponds to `eval()` of a single layer in PyTorch."""
     data = make_data(8)
     _, saved = train(compile_model(single(), "--freeze=mean|var"), tmp_path, data)
     check_values(saved, reference(data, [slice(0, 4), slice(4, 8)] * 3, updates_stored=False)[1])
 
 
-def test_a_model_for_inference_stays_one(tmp_path):
+def test_inference_mode_is_kept(tmp_path):
     data = make_data(8)
     _, saved = train(compile_model(single(training=0)), tmp_path, data)
     check_values(saved, reference(data, [slice(0, 4), slice(4, 8)] * 3, updates_stored=False)[1])
@@ -189,14 +192,14 @@ def test_a_model_for_inference_stays_one(tmp_path):
 
 @pytest.mark.parametrize("pattern", ["", "=norm"])
 def test_training_mode_by_option(pattern, tmp_path):
-    """What PyTorch's newer exporter makes of a model in training."""
+    """PyTorch's newer exporter writes a model in training mode with training_mode 0."""
     data = make_data(8)
     program = compile_model(single(training=0), f"--training-mode{pattern}")
     _, saved = train(program, tmp_path, data)
     check_values(saved, reference(data, [slice(0, 4), slice(4, 8)] * 3)[1])
 
 
-def test_a_layer_that_is_used_twice(tmp_path):
+def test_layer_used_twice(tmp_path):
     nodes = [
         normalization("x", "a", 0), normalization("a", "b", 1), helper.make_node("Add", ["a", "b"], ["y"])
     ]  # fmt: skip
@@ -239,8 +242,8 @@ def test_merged_statistics_are_refused(tmp_path):
     refuse(model, tmp_path, "input_mean and input_var are one initializer, 'mean'")
 
 
-def test_statistics_that_nothing_stores(tmp_path):
-    """Graph inputs: the statistics are those of the batch everywhere, and a warning says so."""
+def test_statistics_that_are_graph_inputs(tmp_path):
+    """Statistics that are graph inputs cannot be updated: a warning is printed."""
     initializers = {name: start_values()[name] for name in ("scale", "bias")}
     model = make_model([normalization()], initializers, inputs=("x", "mean", "var"))
     result = harness.check_succeeded(compile_text(model, tmp_path))
@@ -248,7 +251,7 @@ def test_statistics_that_nothing_stores(tmp_path):
     assert harness.check_succeeded(compile_text(single(), tmp_path)).stderr == ""
 
 
-def test_training_mode_of_nothing_is_refused(tmp_path):
+def test_invalid_training_mode_option(tmp_path):
     model = make_model([helper.make_node("Relu", ["x"], ["y"])], {})
     refuse(model, tmp_path, "finds no BatchNormalization or Dropout node", "--training-mode")
     words = "--training-mode='other' finds no BatchNormalization or Dropout node"
@@ -260,7 +263,7 @@ def test_training_mode_of_nothing_is_refused(tmp_path):
     refuse(old, tmp_path, "needs a model of opset 14 or newer, found 13", "--training-mode")
 
 
-def test_not_inside_of_loops(tmp_path):
+def test_normalization_in_loops_is_refused(tmp_path):
     def value(name, shape, kind=TensorProto.FLOAT):
         return helper.make_tensor_value_info(name, kind, shape)
 
@@ -277,7 +280,7 @@ def test_not_inside_of_loops(tmp_path):
 
 
 def test_saved_dropout_is_for_inference(tmp_path):
-    """What drops while it is trained here drops nothing in ONNX Runtime afterwards."""
+    """Dropout that is active in training is the identity in the saved model."""
     nodes = [
         helper.make_node("Dropout", ["x", "ratio", "on"], ["d"]),
         helper.make_node("Mul", ["d", "scale"], ["y"]),
@@ -290,6 +293,6 @@ def test_saved_dropout_is_for_inference(tmp_path):
     scale = values_of(saved)["scale"]
     assert not np.array_equal(scale, np.ones((1, 5)))
     np.testing.assert_allclose(found, data["x"] * scale, rtol=1e-6)
-    # The option gives the node its training behaviour back.
+    # --training-mode restores the dropout.
     assert compile_text(saved, tmp_path, "--training-mode").returncode == 0
     assert "bppsa.dropout" in (tmp_path / "out").read_text()

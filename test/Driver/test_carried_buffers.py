@@ -1,4 +1,4 @@
-"""Loops that carry the array that they fill row by row: memory does not grow with the square of the steps."""
+"""Loops that carry an array and fill it row by row need memory linear in the number of steps."""
 
 import harness
 import numpy as np
@@ -6,12 +6,12 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 STEPS, SAMPLES, UNITS = 800, 8, 8
-# The arrays of all steps would take 160 MiB.
+# Storing the array of every step would take 160 MiB.
 MOST_BYTES = 32 << 20
 
 
 def by_index():
-    """Reads and writes rows by Gather and ScatterND."""
+    """Reads rows with Gather and writes them with ScatterND."""
     read = [helper.make_node("Gather", ["buffer", "before"], ["row"])]
     write = [
         helper.make_node("Reshape", ["i", "one_by_one"], ["at"]),
@@ -22,7 +22,7 @@ def by_index():
 
 
 def by_mask():
-    """Reads by a sum over all rows but one times zero, and writes by Where."""
+    """Reads rows by a masked sum over all rows, and writes them with Where."""
     read = [
         helper.make_node("Equal", ["rows", "before"], ["is_before"]),
         helper.make_node("Cast", ["is_before"], ["hot"], to=TensorProto.FLOAT),
@@ -38,7 +38,7 @@ def by_mask():
 
 
 def make_model(nodes, steps):
-    """h' = tanh(x + h + row before it), written to row i; the output is the buffer."""
+    """h' = tanh(x + h W + previous row), written to row i; the output is the array."""
     cell = [
         helper.make_node("Gather", ["x", "i"], ["xt"]),
         helper.make_node("Sub", ["i", "one"], ["less"]),

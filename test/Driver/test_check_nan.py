@@ -1,4 +1,4 @@
-"""`--check-nan` names the node that makes the first NaN, and the step where that is in a loop."""
+"""`--check-nan` names the node that produces the first NaN, and its time step in a loop."""
 
 import numpy as np
 import pytest
@@ -24,7 +24,7 @@ def forward():
 
 
 def backward():
-    """The root of zero has an infinite slope, which meets a factor of zero in the square."""
+    """The infinite slope of the root at zero is multiplied by the zero slope of the square."""
     nodes = [node("Mul", "x w", "a", name="scale"), node("Mul", "a a", "q", name="square"),
              node("ReduceSum", "q one", "s", name="sum"), node("Sqrt", "s", "y", name="root")]  # fmt: skip
     return make(nodes, ["N", 3], w=W, one=np.array([1])), np.array([[1, 1, 1], [0, 0, 0]])
@@ -37,7 +37,7 @@ def steps(bad):
 
 
 def vectors():
-    """The body becomes a cell."""
+    """The body of the loop becomes a recurrence on vectors."""
     cell = [node("Sub", "s xt", "d", name="shift"), node("Sqrt", "d", "so", name="/cell/Sqrt"),
             node("Mul", "so w", "yt", name="late")]  # fmt: skip
     nodes = [scan(body(cell, "s xt", "so yt"), "s0 x", "last y", 1)]
@@ -45,7 +45,7 @@ def vectors():
 
 
 def tensors():
-    """The body stays a graph."""
+    """The body of the loop remains a graph."""
     cell = [node("MatMul", "s w", "h", name="/cell/MatMul"), node("Sub", "h xt", "d", name="/cell/Sub"),
             node("ReduceLogSumExp", "d", "q", name="/cell/LogSumExp", axes=[1]),
             node("Log", "q", "z", name="/cell/Log"), node("Add", "h z", "so", name="/cell/Add")]  # fmt: skip

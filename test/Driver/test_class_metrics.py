@@ -1,4 +1,4 @@
-"""`eval --metrics`: confusion matrix, F1 and area under the ROC curve, beside NumPy."""
+"""`eval --metrics`: confusion matrix, F1 and area under the ROC curve, compared with NumPy."""
 
 import json
 
@@ -25,7 +25,7 @@ def f1_of(matrix):
 
 
 def auc_of(truth, score, weight):
-    """By the definition: pairs of a positive and a negative, a tie is half."""
+    """Area under the ROC curve by definition: the share of ordered pairs; ties count half."""
     positive, negative = truth, ~truth
     pairs = weight[positive][:, None] * weight[negative][None]
     if pairs.size == 0:
@@ -40,7 +40,7 @@ def mean(values):
 
 
 def check(found, truth, scores, weight):
-    """`scores`: positions by classes."""
+    """Compares all metrics; `scores` is positions by classes."""
     kept = weight != 0
     truth, scores, weight = truth[kept], scores[kept], weight[kept]
     classes = scores.shape[1]
@@ -75,7 +75,7 @@ def test_classes(head, positions):
     rng = np.random.default_rng(3)
     arrays = {"x": 3 * rng.standard_normal((7, 40, 3)).astype(np.float32)}
     logits = program.infer(arrays)[program.info()["loss_on"]]
-    truth = rng.integers(0, 4, logits.shape[:-1])  # Nothing is of the last class.
+    truth = rng.integers(0, 4, logits.shape[:-1])  # no target of the last class
     weight = np.ones(truth.shape)
     if positions == "ignored":
         weight = (rng.random(truth.shape) < 0.7).astype(float)
@@ -119,7 +119,7 @@ def test_binary(tmp_path):
     assert "holds 0.5; expected 0 and 1" in result.stderr
 
 
-def test_what_has_no_classes(tmp_path):
+def test_metrics_need_classes(tmp_path):
     spec = models.Spec("GRU", hidden=5, classes=2)
     program = harness.compile_model(models.build(spec), "--loss=mse", "--backward=sequential")
     arrays = {"x": np.zeros((7, 4, 3), np.float32), "target": np.zeros((4, 2), np.float32)}

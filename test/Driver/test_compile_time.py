@@ -1,4 +1,4 @@
-"""Compile time and the size of the program do not depend on the sequence length, and neither grows unseen."""
+"""Compile time and program size are limited and do not depend on the sequence length."""
 
 import resource
 
@@ -8,7 +8,7 @@ import pytest
 
 
 def seconds_of_children():
-    """Of processors: other work on the machine does not count."""
+    """Returns CPU time, which does not depend on the load of the machine."""
     usage = resource.getrusage(resource.RUSAGE_CHILDREN)
     return usage.ru_utime + usage.ru_stime
 
@@ -25,7 +25,7 @@ def compile_fixed(tmp_path, length, cell):
 
 @pytest.mark.parametrize("cell", models.GATES)
 def test_length_does_not_matter(tmp_path, cell):
-    # Loops with a handful of iterations may be simplified, so "short" is not very short.
+    # Loops with few iterations may be simplified, so the short length is not very short.
     short_time, short_size = compile_fixed(tmp_path, 1000, cell)
     long_time, long_size = compile_fixed(tmp_path, 30000, cell)
     assert abs(long_size - short_size) <= 0.01 * short_size
@@ -33,9 +33,12 @@ def test_length_does_not_matter(tmp_path, cell):
 
 
 def test_code_of_one_layer(tmp_path):
-    """Most of the compile time goes into machine code, whose size is the same on every machine: 231 kB when
-    this was written, 15 of them for rows of the loss side by side and 24 for chains and sums in blocks of steps, or
-    all at once where there are few; whole descriptors of arrays made 100 more."""
+    """Most of the compile time goes into code generation, so the test limits the size of the
+    object, which is the same on every machine.
+
+    It was 231 kB when the limit was set, including 15 kB for loss rows processed in parallel
+    and 24 kB for chains and sums in blocks of steps. Full array descriptors added 100 kB.
+    """
     output = tmp_path / "object"
     command = [harness.require_tool("bppsa-compile"), harness.ROOT / "examples" / "irmas_gru.onnx"]
     command += ["--loss=cross-entropy", "--mcpu=x86-64-v3", "--emit=obj", "-o", output]

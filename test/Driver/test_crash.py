@@ -1,4 +1,4 @@
-"""What the compiler leaves behind when it crashes, and when it only refuses a model."""
+"""Files that the compiler writes when it crashes, and when it refuses a model."""
 
 import fcntl
 import os
@@ -15,7 +15,7 @@ import pytest
 
 
 def wait_until_full(pipe):
-    """Waits until whoever writes to `pipe` waits too."""
+    """Waits until the writer of `pipe` blocks."""
     waiting = 0
     while waiting < 60_000:
         time.sleep(0.01)
@@ -23,10 +23,10 @@ def wait_until_full(pipe):
 
 
 def crash(tmp_path, **environment):
-    """Kills the compiler within a pipeline; its standard error and the reproducer it names."""
+    """Kills the compiler in a pass pipeline; returns its standard error and the reproducer."""
     command = [harness.require_tool("bppsa-compile"), harness.ROOT / "examples" / "bitstream_rnn.onnx"]
     command += ["--target=cuda", "--emit=ptx", "-o", tmp_path / "out"]
-    # The compiler waits in one of the next passes until somebody reads all of the IR.
+    # The compiler blocks in one of the next passes until the IR is read from the pipe.
     command += ["--mlir-print-ir-before-all"]
     environment = dict(os.environ, TMPDIR=str(tmp_path), **environment)
     with subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True) as process:
@@ -40,7 +40,7 @@ def crash(tmp_path, **environment):
     return stderr, path
 
 
-def test_a_crash_leaves_a_reproducer(tmp_path):
+def test_crash_writes_reproducer(tmp_path):
     stderr, path = crash(tmp_path)
     assert "This is a bug in bppsa. Please report it" in stderr
     assert "llvm-project" not in stderr
@@ -50,13 +50,13 @@ def test_a_crash_leaves_a_reproducer(tmp_path):
 
 
 @pytest.mark.parametrize("value", ["0", "1"])
-def test_verification_of_every_pass(tmp_path, value):
+def test_reproducer_records_verify_each(tmp_path, value):
     _, path = crash(tmp_path, BPPSA_VERIFY_EACH=value)
     with open(path) as file:
         assert f"verify_each: {'true' if value == '1' else 'false'}" in file.read()
 
 
-def test_a_refused_model_leaves_nothing(tmp_path):
+def test_refused_model_leaves_no_files(tmp_path):
     model = tmp_path / "model.onnx"
     model.write_bytes(models.build(models.Spec("RNN", hidden=3)).SerializeToString())
     (tmp_path / "empty").mkdir()

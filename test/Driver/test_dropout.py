@@ -1,4 +1,4 @@
-"""Dropout drops elements while training and nothing anywhere else."""
+"""Dropout is active in training and the identity everywhere else."""
 
 import harness
 import numpy as np
@@ -32,7 +32,7 @@ def program():
 
 
 def mask_of_step(program, tmp_path, seed):
-    """The mask of one step: with x = 1, target = 1 and learning rate 1/2 it becomes W."""
+    """Returns the mask of one step: for x = 1, target = 1 and lr = 1/2, W becomes the mask."""
     data, saved = tmp_path / "one.npz", tmp_path / "saved.onnx"
     np.savez(data, x=np.ones((1, WIDTH), np.float32), target=np.ones((1, 1), np.float32))
     options = ["--epochs", "1", "--batch", "1", "--lr", "0.5", "--seed", str(seed)]
@@ -50,14 +50,14 @@ def test_elements_are_dropped_or_scaled(program, tmp_path):
     assert abs(1 - kept.mean() - RATIO) < 5 * deviation
 
 
-def test_masks_follow_the_seed(program, tmp_path):
+def test_masks_depend_on_the_seed(program, tmp_path):
     first, again, other = (mask_of_step(program, tmp_path, seed) for seed in (1, 1, 2))
     assert np.array_equal(first, again)
-    # Two independent masks differ in 2 r (1 - r) of their elements.
+    # Two independent masks differ in a fraction 2 r (1 - r) of their elements.
     assert abs(np.mean((first != 0) != (other != 0)) - 2 * RATIO * (1 - RATIO)) < 0.05
 
 
-def test_gradients_are_those_of_inference(program, tmp_path):
+def test_grad_command_does_not_drop(program, tmp_path):
     data, out = tmp_path / "one.npz", tmp_path / "g.npz"
     np.savez(data, x=np.ones((1, WIDTH), np.float32), target=np.ones((1, 1), np.float32))
     assert harness.run(program, "grad", "--data", data, "--out", out).returncode == 0

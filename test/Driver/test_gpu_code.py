@@ -1,4 +1,4 @@
-"""Programs for GPUs without one: what they are made of, PTX, machine code, refused usage."""
+"""GPU programs without a GPU: images, PTX, machine code, and refused options."""
 
 import json
 import os
@@ -43,7 +43,7 @@ def save(path, spec):
 
 
 def refused(result, status, *words):
-    """An exit status and one line on standard error that contains the words."""
+    """Checks the exit status and for one line on standard error that contains the words."""
     assert result.returncode == status, f"status {result.returncode}: {result.stderr}"
     assert result.stderr.strip() and result.stderr.count("\n") == 1, result.stderr
     for word in words:
@@ -51,7 +51,7 @@ def refused(result, status, *words):
 
 
 def find_assembler():
-    """The ptxas that bppsa-compile takes; None where there is none."""
+    """Returns the ptxas that bppsa-compile uses, or None."""
     for root in (os.environ.get("CUDA_HOME"), os.environ.get("CUDA_PATH"), "/usr/local/cuda"):
         path = pathlib.Path(root or "/", "bin", "ptxas")
         if root and os.access(path, os.X_OK):
@@ -84,8 +84,8 @@ def test_info_of_an_emulated_program(emulated):
     assert info["target"] == "cuda" and info["emulated"] is True and info["images"] == []
 
 
-def test_places_of_emulated_kernels(emulated):
-    """What a message of the emulator ends with: the node of the model, and the instruction."""
+def test_locations_in_emulated_kernels(emulated):
+    """Messages of the emulator end with the node of the model and the instruction."""
     [name] = [node.name for node in emulated.model.graph.node if node.op_type == "GRU"]
     places = pathlib.Path(emulated.path).read_bytes()
     for kernel in KERNELS_OF_TIME_LOOPS:
@@ -109,20 +109,20 @@ def test_commands_without_a_driver(program, tmp_path, monkeypatch, command):
 
 
 def test_info_names_the_kernels_of_chains(emulated):
-    """By the rules of docs/Explanation/GPUMappings.md for a small GRU: a thread for each row, or column."""
+    """A small GRU has a thread per row or column (docs/Explanation/GPUMappings.md)."""
     (chain,) = emulated.info()["mappings"]
     assert chain["links"] == "block_per_row, threads = 32, stages = 8"
     assert chain["columns"].startswith("thread_per_column, threads = 32")
 
 
-def test_program_needs_nothing_but_the_system_libraries(program):
+def test_program_needs_only_system_libraries(program):
     for line in harness.run("ldd", program.path).stdout.splitlines():
         name = line.split()[0].rsplit("/")[-1]
         assert name.startswith(("linux-vdso", "libc.", "libm.", "libpthread.", "ld-linux")), line
 
 
 def test_toolkit_is_not_needed(compiler, source, tmp_path, monkeypatch):
-    """Without ptxas a program holds PTX alone; an assembler that fails is an error."""
+    """Without ptxas, a program contains only PTX."""
     if os.access("/usr/local/cuda/bin/ptxas", os.X_OK):
         pytest.skip("/usr/local/cuda has a ptxas, which cannot be hidden")
     for name in ("CUDA_HOME", "CUDA_PATH"):
@@ -135,7 +135,7 @@ def test_toolkit_is_not_needed(compiler, source, tmp_path, monkeypatch):
 
 @pytest.fixture
 def fake_assembler(tmp_path, monkeypatch):
-    """A function that puts a shell script in the place of ptxas."""
+    """Returns a function that replaces ptxas by a shell script."""
 
     def place(script):
         assembler = tmp_path / "toolkit" / "bin" / "ptxas"
@@ -147,7 +147,7 @@ def fake_assembler(tmp_path, monkeypatch):
     return place
 
 
-def test_assembler_that_fails(compiler, source, tmp_path, fake_assembler):
+def test_failing_assembler(compiler, source, tmp_path, fake_assembler):
     fake_assembler("echo ptxas fatal: no\necho more\nexit 1\n")
     result = harness.run(compiler, source, "--target=cuda", "-o", tmp_path / "out")
     refused(result, 1, "cannot assemble for sm_90", "ptxas fatal: no")
@@ -155,8 +155,8 @@ def test_assembler_that_fails(compiler, source, tmp_path, fake_assembler):
 
 
 @pytest.mark.parametrize("failing,named", [("sm_100", "sm_100"), ("sm_", "sm_90")])
-def test_assembler_that_fails_for_some(compiler, source, tmp_path, fake_assembler, failing, named):
-    """Architectures are assembled at the same time; the first of the list that fails is named."""
+def test_failing_architecture_is_named(compiler, source, tmp_path, fake_assembler, failing, named):
+    """Architectures are assembled in parallel; the message names the first failure in the list."""
     fake_assembler(f'case "$*" in *{failing}*) echo ptxas fatal: no; exit 1;; esac\n')
     options = ["--target=cuda", "--gpu-arch=sm_90,sm_80,sm_100"]
     result = harness.run(compiler, source, *options, "-o", tmp_path / "out")
@@ -165,7 +165,7 @@ def test_assembler_that_fails_for_some(compiler, source, tmp_path, fake_assemble
 
 
 @pytest.mark.parametrize("options", [["--gpu-arch=sm_80,sm_90"], ["--emulate"]], ids=str)
-def test_program_is_the_same_in_every_run(compiler, source, tmp_path, options):
+def test_programs_are_reproducible(compiler, source, tmp_path, options):
     outputs = [tmp_path / name for name in ("a", "b")]
     for output in outputs:
         command = [compiler, source, "--target=cuda", *options, "-o", output]
@@ -192,7 +192,7 @@ def test_ptx(compiler, source, tmp_path):
     assert len(re.findall(r"^\.maxntid \d+, 1, 1$", ptx, re.MULTILINE)) == len(entries)
 
 
-def test_ptx_is_the_same_in_every_run(compiler, source, tmp_path):
+def test_ptx_is_reproducible(compiler, source, tmp_path):
     first, second = (emit_ptx(compiler, source, tmp_path / name) for name in ("a", "b"))
     assert first == second
 
@@ -201,8 +201,8 @@ def test_ptx_is_the_same_in_every_run(compiler, source, tmp_path):
     "architectures,common",
     [("sm_90,sm_80,sm_100", "sm_80"), ("sm_100,sm_90a", "sm_90"), ("sm_90a", "sm_90")],
 )
-def test_ptx_is_for_all_architectures(compiler, source, tmp_path, architectures, common):
-    """That of the oldest, without what only some GPUs have, so that every newer one runs it."""
+def test_ptx_targets_the_oldest_architecture(compiler, source, tmp_path, architectures, common):
+    """PTX has no architecture-specific features, so all newer GPUs run it."""
     option = f"--gpu-arch={architectures}"
     ptx = emit_ptx(compiler, source, tmp_path / "out.ptx", option)
     assert re.findall(r"^\.target (\S+)$", ptx, re.MULTILINE) == [common]
@@ -218,7 +218,7 @@ def test_ptx_is_for_all_architectures(compiler, source, tmp_path, architectures,
 
 
 def assemble(assembler, arch, ptx, output):
-    """Assembles a file; for each kernel what it needs."""
+    """Assembles a file and returns the resources of each kernel."""
     result = harness.run(assembler, "-v", "-O3", f"-arch={arch}", ptx, "-o", output)
     text = harness.check_succeeded(result).stderr
     kernels = {}
@@ -234,21 +234,21 @@ def assemble(assembler, arch, ptx, output):
 
 
 CELLS = [(cell, hidden) for cell in ("RNN", "GRU", "LSTM") for hidden in (20, 64, 128)]
-CELLS += [("LSTM", 10)]  # with the other cells of 20: the most rows that a thread runs
+CELLS += [("LSTM", 10)]  # with the other cells of 20 units: the maximum number of rows per thread
 PROGRAMS = [(*cell, 3, plan) for plan in ("chunked:32", "blelloch") for cell in CELLS]
-PROGRAMS += [("LSTM", 512, 3, "sequential"), ("GRU", 1024, 3, "sequential")]  # many blocks share
-# Inputs of all gates at a time: tiles that gates fill, and with two gates.
+PROGRAMS += [("LSTM", 512, 3, "sequential"), ("GRU", 1024, 3, "sequential")]  # several blocks
+# Input projections of all gates at once: tiles filled by gates, and tiles of two gates.
 PROGRAMS += [("GRU", 64, 64, "sequential"), ("LSTM", 30, 10, "sequential")]
-# As many entries and sums as a thread may have, beside many vectors; tiles copied by elements.
+# The maximum number of entries and sums per thread; tiles copied element by element.
 PROGRAMS += [("LSTM", 18, 3, "chunked:32"), ("LSTM", 15, 8, "chunked:32"), ("LSTM", 33, 41, "sequential")]
 
 
 @pytest.mark.parametrize("cell,hidden,features,plan", PROGRAMS)
 def test_registers(compiler, tmp_path, cell, hidden, features, plan):
-    """Kernels of time loops, and of sums over them, keep all they have in registers.
+    """Kernels of time loops, and sums over them, do not spill.
 
-    The code does not depend on the architecture, so the PTX of the oldest is assembled for all.
-    What each kernel needs is written to the test results.
+    The code does not depend on the architecture, so the PTX of the oldest one is assembled for
+    all. The resources of each kernel are written to the test results.
     """
     assembler = require_assembler()
     source = save(tmp_path / "model.onnx", models.Spec(cell, hidden=hidden, features=features, head="steps"))
@@ -280,7 +280,7 @@ def test_registers_of_sparse_products(compiler, tmp_path):
     model, _ = images.prune(images.small(), 60)
     source, path = tmp_path / "model.onnx", tmp_path / "out.ptx"
     source.write_bytes(model.SerializeToString())
-    # The second of the plan's matrices times the first is sparse and has samples of its own.
+    # The composition of the plan's first two matrices is sparse and differs per sample.
     options = ["--prune-zeros", "--backward=scan", "--scan=blelloch", f"--gpu-arch={ARCHITECTURES[0]}"]
     entries = re.findall(r"\.entry (\w+)\(", emit_ptx(compiler, source, path, *options))
     for kind in ("sparse_apply", "sparse_compose", "sparse_outer_sum"):
@@ -289,7 +289,7 @@ def test_registers_of_sparse_products(compiler, tmp_path):
     check_nothing_is_spilled(found, entries, "sparse")
 
 
-# --- refused --------------------------------------------------------------------------------------
+# --- refused options ------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Programs of models whose loops have graphs as bodies: variants, and what is refused."""
+"""Programs of models whose loop bodies are graphs: their variants and refused plans."""
 
 import harness
 import numpy as np
@@ -8,7 +8,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 
 def make_step():
-    """h' = softmax(x W + h R), one step of a stream, of which there are no vectors."""
+    """h' = softmax(x W + h R), one step of a stream; its body cannot be expressed on vectors."""
     rng = np.random.default_rng(1)
     weights = [
         numpy_helper.from_array(rng.normal(size=shape).astype(np.float32) / 2, name)
@@ -29,12 +29,12 @@ def make_step():
 
 
 @pytest.mark.parametrize("options", [(), ("--backward=sequential",)])
-def test_one_backward_pass(options):
+def test_only_sequential_backward_pass(options):
     program = harness.compile_model(make_step(), "--carry=h:y", "--loss=mse", *options)
     assert {variant["backward"] for variant in program.info()["variants"]} == {"sequential"}
 
 
-def test_plan_is_refused():
+def test_scan_plan_is_refused():
     with pytest.raises(harness.CompileError) as refused:
         harness.compile_model(make_step(), "--carry=h:y", "--loss=mse", "--scan=blelloch")
     assert refused.value.status == 1

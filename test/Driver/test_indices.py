@@ -1,4 +1,4 @@
-"""Arrays that hold indices: negative ones count from the end, others out of range are refused."""
+"""Index arrays: negative indices count from the end; other indices out of range are refused."""
 
 import harness
 import numpy as np
@@ -12,7 +12,7 @@ TABLE = np.random.default_rng(0).standard_normal((ROWS, WIDTH)).astype(np.float3
 
 
 def build(*nodes, shape=("T", "N"), dtype=TensorProto.INT64):
-    """y[T, N, 3] = table[rows]; `nodes` make `rows` from the input `tokens`."""
+    """y[T, N, 3] = table[rows]; `nodes` compute `rows` from the input `tokens`."""
     nodes = [*nodes, helper.make_node("Gather", ["table", "rows"], ["y"], axis=0)]
     graph = helper.make_graph(
         nodes,
@@ -33,7 +33,7 @@ def compiled(model, batch_axis=1):
 
 
 def arrays(tokens):
-    """A set with one token changed in the last sample but one."""
+    """Returns random tokens and targets, with one token of the last sample but one replaced."""
     target = np.random.default_rng(1).standard_normal((4, 6, WIDTH)).astype(np.float32)
     found = np.random.default_rng(2).integers(-ROWS, ROWS, (4, 6))
     found[2, 4] = tokens
@@ -77,7 +77,7 @@ def refusal(model, data, tmp_path, **options):
     return result.stderr
 
 
-def test_indices_in_another_shape_and_type_are_checked(tmp_path):
+def test_transposed_and_cast_indices_are_checked(tmp_path):
     model = build(
         helper.make_node("Transpose", ["tokens"], ["turned"], perm=[1, 0]),
         helper.make_node("Cast", ["turned"], ["rows"], to=TensorProto.INT64),
@@ -90,15 +90,15 @@ def test_indices_in_another_shape_and_type_are_checked(tmp_path):
     assert "element [5, 1] is 7, but the model takes it as an index" in message
 
 
-def test_computed_indices_take_the_nearest_element():
+def test_computed_indices_are_clamped():
     model = build(helper.make_node("Add", ["tokens", "one"], ["rows"]))
     tokens = np.array([[0, ROWS - 1, ROWS + 5]])
     found = compiled(model).infer({"tokens": tokens})["y"]
     np.testing.assert_array_equal(found, TABLE[np.minimum(tokens + 1, ROWS - 1)])
 
 
-def test_bounds_may_be_sizes(tmp_path):
-    """y = x[steps]: the indices pick from the time axis."""
+def test_index_bounds_may_be_symbols(tmp_path):
+    """y = x[steps]: the indices select time steps."""
     graph = helper.make_graph(
         [helper.make_node("Gather", ["x", "steps"], ["y"], axis=0)],
         "pick",

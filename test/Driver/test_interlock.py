@@ -1,8 +1,8 @@
-"""Modules that follow the losses of near modules: --interlock.
+"""--interlock: each module is trained on the losses of nearby modules.
 
-In a chain of modules the gradient of loss j with respect to the parameters of module i passes through the
-modules i to j and nothing else. So the oracle differentiates each loss of the whole model, and picks for
-every parameter those that its module follows.
+In a chain of modules, the gradient of loss j with respect to the parameters of module i passes
+only through the modules i to j. The reference therefore differentiates each loss of the whole
+model and selects the losses of the window for every parameter.
 """
 
 import functools
@@ -28,7 +28,8 @@ def make_model(nodes, outputs, tensors, x):
 
 
 def elementwise(parameters):
-    """x -> p x for each module, heads x -> 1 x, and a tenth of the sum of what the last one gives."""
+    """x -> p x for each module, heads x -> 1 x; the loss is 0.1 times the sum of the last output.
+    """
     nodes, outputs, tensors, last = [], {}, {"tenth": np.float32(0.1)}, "x"
     for i, parameter in enumerate(parameters, 1):
         tensors[f"p{i}"] = np.full(2, parameter, np.float32)
@@ -43,7 +44,7 @@ def elementwise(parameters):
     return make_model(nodes, outputs | {"loss": []}, tensors, ["N", 2])
 
 
-# Of tests/test_model.py of the authors' repository: rate 1, input [1, 1], the second class is right.
+# From tests/test_model.py of the authors' repository: rate 1, input [1, 1], target class 1.
 GOLDEN = [
     ((2, 3, 4), 1, "last", [[1.5, 2.5], [2, 4], [3.4, 3.4]]),
     ((2, 3, 4), 2, "last", [[0.5, 3.5], [2.2, 2.2], [3.4, 3.4]]),
@@ -55,7 +56,7 @@ GOLDEN = [
 
 
 @pytest.mark.parametrize("start, window, combine, expected", GOLDEN)
-def test_a_step_ends_at_the_golden_values(start, window, combine, expected, tmp_path):
+def test_step_matches_the_authors_values(start, window, combine, expected, tmp_path):
     heads = [f"y{i}" for i in range(1, len(start))]
     losses = ",".join(["cross-entropy"] * len(heads) + ["none"])
     program = harness.compile_model(
@@ -70,13 +71,13 @@ def test_a_step_ends_at_the_golden_values(start, window, combine, expected, tmp_
     found = {t.name: numpy_helper.to_array(t) for t in onnx.load(saved).graph.initializer}
     for i, values in enumerate(expected, 1):
         np.testing.assert_allclose(found[f"p{i}"], values, rtol=1e-6, atol=1e-6)
-    # The head of the first module follows its own loss alone.
+    # The head of the first module is trained only on its own loss.
     np.testing.assert_allclose(found["h1"], [1 - start[0] / 2, 1 + start[0] / 2], rtol=1e-6)
 
 
 @functools.cache
 def chain(kind, count=4):
-    """A chain of `count` modules with heads, and the module of each of its parameters."""
+    """Returns a chain of `count` modules with heads, and the module of each parameter."""
     rng = np.random.default_rng(0)
     nodes, outputs, tensors, last = [], {}, {}, "x"
     modules, heads = {}, {}
@@ -115,7 +116,7 @@ def make_data(kind, count=4):
 
 @functools.cache
 def gradients_of_losses(kind):
-    """By loss: the gradients of all parameters, float64."""
+    """Returns the float64 gradients of all parameters for each loss."""
     model, modules, heads = chain(kind)
     arrays = make_data(kind)
     values = {
@@ -133,7 +134,7 @@ def gradients_of_losses(kind):
 
 
 def followed(combine, window, module, count):
-    """The losses that a module follows, each with its factor."""
+    """Returns the losses in the window of a module and their factors."""
     last = min(module + window, count)
     if combine == "last":
         return {last - 1: 1.0}
@@ -160,7 +161,7 @@ CASES = [(window, "last") for window in (1, 2, 3, 4, 9)] + [(2, "sum"), (3, "mea
 
 @pytest.mark.parametrize("window, combine", CASES)
 @pytest.mark.parametrize("kind", ["dense", "gru"])
-def test_parameters_follow_the_losses_of_their_windows(kind, window, combine):
+def test_gradients_of_windows(kind, window, combine):
     program = compile_chain(kind, f"--interlock={window}", f"--interlock-combine={combine}")
     expected = expected_gradients(kind, combine, window)
     for backward in ("sequential", "scan"):
@@ -169,13 +170,13 @@ def test_parameters_follow_the_losses_of_their_windows(kind, window, combine):
             assert harness.relative_error(found[name], gradient) < 3e-6, (backward, name)
 
 
-def test_the_loss_is_the_sum_of_all():
+def test_loss_is_the_sum_of_all_modules():
     arrays = make_data("dense")
     sums = [compile_chain("dense", *words).grad(arrays)["loss"] for words in ([], ["--interlock=2"])]
     np.testing.assert_array_equal(*sums)
 
 
-def test_windows_over_all_modules_are_backpropagation():
+def test_full_window_is_backpropagation():
     arrays = make_data("dense")
     found = compile_chain("dense", "--interlock=4").grad(arrays)
     target = {"x": arrays["x"], "target": arrays["target.y3"]}
@@ -184,7 +185,7 @@ def test_windows_over_all_modules_are_backpropagation():
         np.testing.assert_array_equal(found[name], plain[name], err_msg=name)
 
 
-def test_a_parameter_of_two_modules_has_the_sum_of_what_they_give():
+def test_gradients_of_shared_parameters_are_summed():
     model, _, _ = chain("dense")
     tied = onnx.ModelProto.FromString(model.SerializeToString())
     for node in tied.graph.node:
@@ -210,6 +211,6 @@ def test_a_parameter_of_two_modules_has_the_sum_of_what_they_give():
         (["--interlock=1", "--loss=vjp"], "--interlock needs losses of modules, found --loss=vjp"),
     ],
 )
-def test_refusals_name_the_remedy(options, words, tmp_path):
+def test_invalid_options_are_refused(options, words, tmp_path):
     status = 1 if "cuts" in words else 2
     harness.check_refused(chain("dense")[0], tmp_path, options, status, words)

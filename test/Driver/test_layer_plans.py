@@ -1,4 +1,4 @@
-"""Which options give chains of layers explicit Jacobians, and what their memory is bounded by."""
+"""Options that select explicit Jacobians for chains of layers, and the limit on their memory."""
 
 import harness
 import pytest
@@ -24,21 +24,21 @@ def compile_to_scan(directory, *options):
     ],
     ids=lambda value: "-".join(value) if isinstance(value, list) else None,
 )
-def test_where_jacobians_are_explicit(tmp_path, options, applies, composes):
+def test_explicit_jacobians(tmp_path, options, applies, composes):
     result, ir = compile_to_scan(tmp_path, *options)
     harness.check_succeeded(result)
     assert ("jacobian.sparse_apply" in ir) == applies
     assert ("jacobian.sparse_compose" in ir) == composes
 
 
-def test_a_scan_without_a_plan_has_explicit_jacobians(tmp_path):
+def test_scan_without_plan_has_explicit_jacobians(tmp_path):
     result, ir = compile_to_scan(tmp_path, "--backward=scan")
     harness.check_succeeded(result)
     assert "jacobian.sparse_apply" in ir
 
 
 @pytest.mark.parametrize("limit, bytes_", [("1K", 1024), ("2000", 2000)])
-def test_too_little_memory(tmp_path, limit, bytes_):
+def test_too_small_memory_limit(tmp_path, limit, bytes_):
     result, ir = compile_to_scan(tmp_path, "--scan=blelloch", f"--memory-limit={limit}")
     assert result.returncode == 1 and ir is None
     assert result.stderr.count("\n") == 1
@@ -46,6 +46,6 @@ def test_too_little_memory(tmp_path, limit, bytes_):
 
 
 @pytest.mark.parametrize("limit", ["0", "1G"])
-def test_enough_memory(tmp_path, limit):
+def test_sufficient_memory_limit(tmp_path, limit):
     result, _ = compile_to_scan(tmp_path, "--scan=blelloch", f"--memory-limit={limit}")
     harness.check_succeeded(result)

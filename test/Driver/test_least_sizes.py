@@ -1,4 +1,4 @@
-"""Models that cut a fixed number of steps from a sequence need sequences that are long enough."""
+"""Models that slice a fixed number of steps from a sequence require a minimum sequence length."""
 
 import harness
 import numpy as np
@@ -12,7 +12,7 @@ END = np.iinfo(np.int64).max
 
 
 def build(start, end, step=1):
-    """An RNN over x[start:end:step], x being [T, N, 3]."""
+    """An RNN over x[start:end:step] with x of shape [T, N, 3]."""
     random = np.random.default_rng(0)
     weights = {"W": (1, HIDDEN, FEATURES), "R": (1, HIDDEN, HIDDEN)}
     initializers = [
@@ -40,7 +40,7 @@ def arrays(steps, samples=3):
     return {"x": x[:, :, :FEATURES], "target": target[:1]}
 
 
-# All of these need five steps.
+# Each of these requires five steps.
 CUTS = [(0, 5, 1), (-5, END, 1), (2, -3, 1), (4, 0, -2), (-2, -6, -1)]
 
 
@@ -82,8 +82,8 @@ def test_bench_needs_enough_steps():
     assert result.returncode == 1 and "the model needs T >= 5, found 4" in result.stderr
 
 
-def test_bounds_between_two_sizes_are_refused():
-    """x[:N] would need T >= N for every N."""
+def test_slice_to_another_symbol_is_refused():
+    """x[:N] would require T >= N for every N."""
     model = build(0, 5)
     nodes = [
         helper.make_node("Shape", ["x"], ["sizes"], start=1, end=2),

@@ -1,4 +1,4 @@
-"""Arrays that hold the lengths of samples: those that no sample can have are refused."""
+"""Arrays of sample lengths: lengths out of range are refused."""
 
 import harness
 import models
@@ -42,14 +42,14 @@ def test_bench_draws_lengths():
     assert result.returncode == 0 and '"seq_len":9' in result.stdout, result.stderr
 
 
-def test_info_tells_what_bounds_lengths():
+def test_info_shows_bounds_of_lengths():
     program = harness.compile_model(models.build(SPEC), "--loss=cross-entropy")
     found = {array["name"]: array for array in program.info()["inputs"]}
     assert found["lengths"]["length_bounds"] == ["T"] and "length_bounds" not in found["x"]
 
 
 def with_lengths(make):
-    """The model with what `make` puts in place of its input `lengths`."""
+    """Returns the model with nodes or initializers of `make` in place of the input `lengths`."""
     model = models.build(SPEC)
     (layer,) = [node for node in model.graph.node if node.op_type == "GRU"]
     layer.input[4] = "own"
@@ -63,7 +63,7 @@ def constant(*values):
     return with_lengths(lambda graph: graph.initializer.append(tensor))
 
 
-def test_constant_lengths_demand_the_longest():
+def test_constant_lengths_set_minimum_steps():
     model = constant(3, 1, 4, 2, 3)
     program = harness.compile_model(model, "--loss=cross-entropy")
     assert program.info()["least_sizes"] == {"T": 4}
@@ -77,8 +77,8 @@ def test_constant_lengths_below_one_are_refused(length):
     assert f"input 'sequence_lens' holds {length}, accepted: 1 to T" in refusal.value.message
 
 
-def test_lengths_of_another_type_are_checked(tmp_path):
-    """As PyTorch exports packed sequences: a Cast stands before the layer."""
+def test_cast_lengths_are_checked(tmp_path):
+    """PyTorch exports packed sequences with a Cast before the recurrent layer."""
 
     def make(graph):
         graph.input.append(helper.make_tensor_value_info("given", TensorProto.INT64, ["B"]))
@@ -93,7 +93,7 @@ def test_lengths_of_another_type_are_checked(tmp_path):
     assert result.returncode == 1 and "element [3] is 9" in result.stderr
 
 
-def test_packed_batch_of_pytorch():
+def test_packed_batch_from_pytorch():
     path = harness.ROOT / "test" / "Driver" / "Inputs" / "packed_torchscript.onnx"
     x = np.random.default_rng(0).standard_normal((4, 6, 4)).astype(np.float32)
     arrays = {"x": x, "lengths": np.array([6, 4, 4, 1])}
@@ -102,7 +102,7 @@ def test_packed_batch_of_pytorch():
     np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
 
 
-def test_what_lies_beyond_the_end_changes_nothing():
+def test_padding_does_not_affect_gradients():
     data = arrays(2)
     changed = {**data, "x": data["x"].copy()}
     for sample, length in enumerate(data["lengths"]):

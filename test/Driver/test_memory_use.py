@@ -1,4 +1,4 @@
-"""`info --seq-len T --batch B`: what training takes, beside what a process has resident."""
+"""`info --seq-len T --batch B`: predicted training memory, compared with resident memory."""
 
 import json
 
@@ -26,14 +26,14 @@ def test_parts(program):
     elements = program.info()["parameters"]["trained"]
     assert found["parameters"] == found["gradients"] == 4 * elements
     assert found["optimizer"] == 2 * 4 * elements  # Adam
-    # x of three features, classes as int64, and maybe a weight for each position.
+    # x has three features, classes are int64, and there may be a weight per position.
     positions = 50 * 3
     assert found["arrays"] in (positions * (3 * 4 + 8), positions * (3 * 4 + 8 + 4))
     assert "memory" not in program.info()
 
 
-def test_measured_memory(program, tmp_path):
-    """Within a quarter of what is resident more than with short sequences."""
+def test_prediction_matches_resident_memory(program, tmp_path):
+    """The increase over short sequences agrees within 25 %."""
     resident, told = [], []
     for steps, batch in ((2, 64), (4000, 64)):
         rng = np.random.default_rng(0)
@@ -47,13 +47,13 @@ def test_measured_memory(program, tmp_path):
         resident.append(harness.peak_memory(program.path, "train", *words))
         found = memory(program, steps, batch)
         (step,) = [v for name, v in found["step"].items() if "units" not in name]
-        # The set is held beside its batch.
+        # The data set and a batch, which holds all its samples, are in memory.
         told.append(2 * found["arrays"] + step)
     assert told[1] > 50e6
     assert resident[1] - resident[0] == pytest.approx(told[1] - told[0], rel=0.25)
 
 
-def test_words_that_do_not_fit(program):
+def test_invalid_sizes(program):
     for words, status, line in (
         (["--batch=3"], 2, "--seq-len"),
         (["--seq-len=0"], 1, "--seq-len"),

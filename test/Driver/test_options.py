@@ -1,4 +1,4 @@
-"""What bppsa-compile offers besides a program: usage errors, listings, IR, assembly, objects."""
+"""Usage errors of bppsa-compile, listings, and output of IR, assembly and objects."""
 
 import harness
 import models
@@ -56,7 +56,7 @@ def test_wrong_usage(compiler, source, tmp_path, options):
 
 
 @pytest.mark.parametrize("word", ["--frobnicate", "second.onnx"])
-def test_unknown_words(compiler, source, tmp_path, word):
+def test_unexpected_arguments(compiler, source, tmp_path, word):
     result = harness.run(compiler, source, word, "-o", tmp_path / "out")
     assert result.returncode == 2 and result.stderr.count("\n") == 1
     assert ("'--frobnicate'" in result.stderr) == (word == "--frobnicate")
@@ -66,7 +66,7 @@ def test_no_arguments(compiler):
     assert harness.run(compiler).returncode == 2
 
 
-def test_model_without_output(compiler, source):
+def test_missing_output_option(compiler, source):
     assert harness.run(compiler, source).returncode == 2
 
 
@@ -82,8 +82,8 @@ def test_help(compiler):
         assert option in result.stdout
 
 
-def test_help_lists_our_options_only(compiler):
-    """Those of MLIR and LLVM are in --help-hidden."""
+def test_help_lists_only_own_options(compiler):
+    """The options of MLIR and LLVM are in --help-hidden."""
     text = harness.check_succeeded(harness.run(compiler, "--help")).stdout
     assert "mlir" not in text.split("--dump-phases-to")[0] and len(text.splitlines()) < 120
     groups = ["Model and parameters", "Loss and optimizer", "Backward pass", "Target", "Output"]
@@ -104,7 +104,7 @@ def test_help_lists_our_options_only(compiler):
     "word, guess",
     [("--optimiser=sgd", "optimizer"), ("--los=mse", "loss"), ("--untied", "untie"), ("--xyz", None)],
 )
-def test_misspelt_options(compiler, source, tmp_path, word, guess):
+def test_misspelled_options(compiler, source, tmp_path, word, guess):
     result = harness.run(compiler, source, word, "-o", tmp_path / "out")
     assert result.returncode == 2 and result.stderr.count("\n") == 1
     if guess:
@@ -126,8 +126,8 @@ def test_list_support(compiler):
 
 
 @pytest.mark.parametrize("options, warns", [([], True), (["--freeze=^s$"], False), (["--train=^s$"], False)], ids=str)
-def test_doubtful_initializers_are_named(compiler, tmp_path, options, warns):
-    """Exporters may keep constants in scalars without a telling name."""
+def test_ambiguous_initializers_are_named(compiler, tmp_path, options, warns):
+    """Exporters may store constants in scalars whose names do not say so."""
     x, y = (helper.make_tensor_value_info(n, TensorProto.FLOAT, ["N", 3]) for n in "xy")
     scalar = helper.make_tensor("s", TensorProto.FLOAT, [], [2.0])
     node = helper.make_node("Mul", ["x", "s"], ["y"])
@@ -143,7 +143,7 @@ def test_doubtful_initializers_are_named(compiler, tmp_path, options, warns):
 
 
 @pytest.mark.parametrize("phase", ["import", "loss", "differentiate", "scan"])
-def test_compile_to_gives_ir_that_round_trips(compiler, source, tmp_path, phase):
+def test_compile_to_emits_valid_ir(compiler, source, tmp_path, phase):
     ir = tmp_path / "out.mlir"
     command = [compiler, source, "--emit=mlir", f"--compile-to={phase}", "-o", ir]
     harness.check_succeeded(harness.run(*command))
@@ -179,8 +179,8 @@ def test_emit_binary(compiler, source, tmp_path, kind, magic):
     assert sorted(p.name for p in tmp_path.iterdir()) == ["model.onnx", "out"]
 
 
-def test_program_needs_nothing_but_the_system_libraries(compiler, source, tmp_path):
-    """A compiled trainer runs on a machine that has no compiler."""
+def test_program_needs_only_system_libraries(compiler, source, tmp_path):
+    """A compiled trainer runs on a machine without a compiler."""
     output = tmp_path / "out"
     harness.check_succeeded(harness.run(compiler, source, "-o", output))
     needed = harness.run("ldd", output).stdout

@@ -1,5 +1,8 @@
-"""Losses whose positions count differently: `weight`, ignored targets, weights of classes, smoothing,
-lengths, and rows that are not trained. PyTorch's numbers are recorded by record_losses.py."""
+"""Weighted losses: `weight`, ignored targets, class weights, label smoothing, lengths and frozen
+rows.
+
+record_losses.py records the reference values from PyTorch.
+"""
 
 import json
 import pathlib
@@ -19,7 +22,7 @@ CLASSES = LOGITS.shape[-1]
 
 
 def biased():
-    """y = x + b, with any number of samples."""
+    """y = x + b for any number of samples."""
     values = [
         helper.make_tensor_value_info(n, TensorProto.FLOAT, ["N", *LOGITS.shape[1:]]) for n in "xy"
     ]
@@ -30,7 +33,7 @@ def biased():
 
 
 def class_weights(values, name=None):
-    """The option that names an .npy file of these weights."""
+    """Writes the weights to an .npy file and returns the option that names it."""
     values = np.asarray(values)
     name = name or "weights-" + "-".join(map(str, values.tolist()))
     path = harness.programs_directory() / f"{name}.npy"
@@ -63,7 +66,7 @@ def label(case):
 
 
 @pytest.mark.parametrize("case", RECORDED["cases"], ids=label)
-def test_losses_and_gradients_are_those_of_pytorch(case):
+def test_losses_and_gradients_match_pytorch(case):
     found = compile_biased(case["loss"], **case["options"]).grad(arrays_of(case))
     gradient = np.array(case["gradient"])
     np.testing.assert_allclose(found["loss"], case["value"], rtol=1e-6)
@@ -74,18 +77,18 @@ def test_losses_and_gradients_are_those_of_pytorch(case):
 @pytest.mark.parametrize(
     "case", [c for c in RECORDED["cases"] if c["loss"] == "cross-entropy"], ids=label
 )
-def test_eval_and_train_put_batches_together(case, tmp_path):
-    """A mean of means of batches would be another number: they do not count the same."""
+def test_batches_are_weighted_in_eval_and_train(case, tmp_path):
+    """The mean of batch means would differ because the batches have different total weights."""
     program, arrays = compile_biased(case["loss"], **case["options"]), arrays_of(case)
     if case["weight"] is not None:
-        # Every batch has to have a position that counts.
+        # Every batch needs a position with a nonzero weight.
         arrays["weight"][1, 0] = 0.5
         expected = float(program.grad(arrays)["loss"])
     else:
         expected = case["value"]
     found = program.eval(arrays, "--batch", "1")
     assert found["loss"] == pytest.approx(expected, rel=1e-6)
-    # Positions count by their weights, whatever their class.
+    # The accuracy weights positions, but not classes.
     counts = arrays.get("weight", 1.0) * (arrays["target"] != case["options"].get("ignore_index"))
     right = LOGITS.argmax(-1) == arrays["target"]
     assert found["accuracy"] == pytest.approx(np.average(right, weights=counts))
@@ -96,13 +99,13 @@ def test_eval_and_train_put_batches_together(case, tmp_path):
     assert json.loads(log.read_text())["loss"] == pytest.approx(expected, rel=1e-6)
 
 
-def test_weights_of_one_change_no_bit():
+def test_unit_weights_do_not_change_bits():
     program = compile_biased()
     arrays = {"x": LOGITS, "target": np.zeros(LOGITS.shape[:2], np.int64)}
     weighted = arrays | {"weight": np.ones(LOGITS.shape[:2], np.float32)}
     for name, array in program.grad(arrays).items():
         np.testing.assert_array_equal(array, program.grad(weighted)[name], err_msg=name)
-    # `infer` does not look at what the loss needs.
+    # `infer` ignores arrays of the loss.
     program.infer(weighted)
 
 
@@ -132,14 +135,14 @@ BAD = {
 
 
 @pytest.mark.parametrize("name", BAD)
-def test_weights_that_are_none(name, tmp_path):
+def test_invalid_weights(name, tmp_path):
     array, words = BAD[name]
     arrays = {"x": LOGITS, "target": np.zeros((4, 3), np.int64), "weight": array}
     for command in ("train", "eval", "grad"):
         assert words in refused(compile_biased(), command, arrays, tmp_path)
 
 
-def test_a_batch_without_weight_is_named(tmp_path):
+def test_batch_of_zero_weight_is_named(tmp_path):
     weight = np.ones((4, 3), np.float32)
     weight[2] = 0
     arrays = {"x": LOGITS, "target": np.zeros((4, 3), np.int64), "weight": weight}
@@ -150,7 +153,7 @@ def test_a_batch_without_weight_is_named(tmp_path):
     assert "samples 2 to 2 of " in refused(compile_biased(), "eval", arrays, tmp_path, "--batch=1")
 
 
-def test_classes_beside_the_ignored_one_are_checked(tmp_path):
+def test_class_range_with_ignored_index(tmp_path):
     arrays = {"x": LOGITS, "target": np.full((4, 3), -1)}
     text = refused(compile_biased(ignore_index=-100), "eval", arrays, tmp_path)
     assert "class indices are 0 to 4, or -100 but is not given" in text
@@ -168,7 +171,7 @@ USAGE = [
 
 
 @pytest.mark.parametrize("loss, option, status, words", USAGE, ids=lambda value: str(value))
-def test_options_that_do_not_fit(loss, option, status, words, tmp_path):
+def test_invalid_options(loss, option, status, words, tmp_path):
     harness.check_refused(biased(), tmp_path, [loss, option], status, words)
 
 
@@ -184,7 +187,7 @@ def test_options_that_do_not_fit(loss, option, status, words, tmp_path):
     ],
     ids=["length", "rank", "type", "zeros", "negative", "empty"],
 )
-def test_class_weights_that_are_none(values, status, words, tmp_path, request):
+def test_invalid_class_weights(values, status, words, tmp_path, request):
     option = class_weights(values, name=f"bad-{request.node.callspec.id}")
     harness.check_refused(biased(), tmp_path, ["--loss=cross-entropy", option], status, words)
 
@@ -193,7 +196,7 @@ def test_class_weights_that_are_none(values, status, words, tmp_path, request):
 
 
 @pytest.mark.parametrize("layout", [0, 1])
-def test_positions_beyond_the_end_of_a_sample_count_nothing(layout):
+def test_padding_does_not_contribute_to_the_loss(layout):
     model = models.build(models.Spec("GRU", lengths=True, head="steps", layout=layout))
     arrays = models.data(model, {"T": 6, "B": 5}, "cross-entropy")
     program = harness.compile_model(model, "--loss=cross-entropy")
@@ -206,8 +209,8 @@ def test_positions_beyond_the_end_of_a_sample_count_nothing(layout):
     assert found["accuracy"] == pytest.approx(right.mean())
 
 
-def test_targets_beyond_the_ends_only(tmp_path):
-    """Every position that has a weight is masked by the length of its sample."""
+def test_weights_only_on_padding_are_refused(tmp_path):
+    """Every position with a nonzero weight is beyond the length of its sample."""
     model = models.build(models.Spec("GRU", lengths=True, head="steps"))
     arrays = models.data(model, {"T": 6, "B": 3}, "cross-entropy")
     arrays["lengths"][:] = (4, 2, 5)
@@ -223,7 +226,7 @@ def test_targets_beyond_the_ends_only(tmp_path):
 
 
 def adder():
-    """h' = h + w x, and y = h', for one step."""
+    """h' = h + w x and y = h', for one step."""
 
     def value(name):
         return helper.make_tensor_value_info(name, TensorProto.FLOAT, ["B", 3])
@@ -235,7 +238,7 @@ def adder():
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
 
 
-def test_segments_take_the_weights_of_their_steps(tmp_path):
+def test_tbptt_segments_use_weights_of_their_steps(tmp_path):
     program = harness.compile_model(adder(), "--loss=mse", "--optimizer=sgd", "--carry=h:g")
     rng = np.random.default_rng(0)
     x, target = (rng.standard_normal((6, 4, 3)).astype(np.float32) for _ in range(2))
@@ -250,12 +253,12 @@ def test_segments_take_the_weights_of_their_steps(tmp_path):
         (w,) = onnx.load(saved).graph.initializer
         return numpy_helper.to_array(w), json.loads((tmp_path / "log").read_text())["loss"]
 
-    # The second segment has no weight: it is as if it was not there.
+    # The second segment has weight zero and does not change the result.
     found, loss = trained("--tbptt", "3", x=x, target=target, weight=weight)
     first, expected = trained(x=x[:3], target=target[:3], weight=weight[:3])
     np.testing.assert_array_equal(found, first)
     assert loss == expected
-    # By hand: h after t steps is w times the sum of the inputs.
+    # Derived by hand: h after t steps is w times the sum of the inputs.
     sums, w = np.cumsum(x[:3], 0, dtype=np.float64), np.array([0.5, -1, 2])
     error, counted = w * sums - target[:3], weight[:3]
     gradient = (2 * error * sums * counted).sum((0, 1)) / counted.sum(dtype=np.float64)
@@ -282,7 +285,7 @@ def embedding():
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
 
 
-def test_frozen_rows_stay_as_they_are(tmp_path):
+def test_frozen_rows_do_not_change(tmp_path):
     options = ["--loss=cross-entropy", "--optimizer=adamw"]
     frozen = harness.compile_model(
         embedding(), *options, "--freeze-rows=table:0", "--freeze-rows=table:120"
@@ -298,7 +301,7 @@ def test_frozen_rows_stay_as_they_are(tmp_path):
     np.testing.assert_array_equal(found["table"], expected)
     data, saved = tmp_path / "data.npz", tmp_path / "saved.onnx"
     np.savez(data, **arrays)
-    # The decay of weights does not move them either.
+    # Weight decay does not change them either.
     command = ["train", "--data", data, "--save", saved, "--lr", "0.1", "--weight-decay", "0.5"]
     harness.check_succeeded(frozen.run(*command, "--batch", "4", "--epochs", "3"))
     before, after = (

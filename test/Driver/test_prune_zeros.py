@@ -1,4 +1,4 @@
-"""Initializers that hold zeros: what `--prune-zeros` marks, refuses, and keeps while training."""
+"""`--prune-zeros`: initializers that contain zeros keep them in training."""
 
 import re
 
@@ -20,7 +20,7 @@ def build():
 
 
 def clear(model, *names):
-    """The model with every other element of these initializers at zero."""
+    """Sets every other element of these initializers to zero."""
     for initializer in model.graph.initializer:
         if initializer.name in names:
             array = numpy_helper.to_array(initializer).copy()
@@ -42,7 +42,7 @@ def import_model(directory, model, *options):
 
 
 def marked(ir):
-    """The parameters with an attribute that says where their zeros are."""
+    """Returns the parameters with an attribute for their nonzeros."""
     (signature,) = (line for line in ir.splitlines() if "func.func @forward(" in line)
     arguments = re.findall(r"%\w+: [^{]*\{([^}]*)\}", signature)
     return [
@@ -61,7 +61,7 @@ def test_matrices_with_zeros_are_marked(tmp_path):
     assert marked(ir) == [conv, last]
 
 
-def test_zeros_are_values_without_the_option(tmp_path):
+def test_zeros_are_trained_without_the_option(tmp_path):
     model = build()
     result, ir = import_model(tmp_path, clear(model, *matrices(model)))
     harness.check_succeeded(result)

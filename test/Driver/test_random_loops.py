@@ -1,8 +1,8 @@
-"""Random loops through the whole compiler, and some of their outputs and gradients.
+"""Compiles random loops, and checks the outputs and gradients of some of them.
 
-BPPSA_LOOP_SEED=N runs one loop again; BPPSA_LOOP_COUNT=N and BPPSA_LOOP_CHECKS=N run more of them.
-Outputs are compared with ONNX Runtime, gradients with finite differences of the loss, which
-bppsa-interpret computes in float64 from the IR before it is differentiated.
+BPPSA_LOOP_SEED=N reruns one loop; BPPSA_LOOP_COUNT=N and BPPSA_LOOP_CHECKS=N run more of them.
+Outputs are compared with ONNX Runtime. Gradients are compared with finite differences of the
+loss, which bppsa-interpret evaluates in float64 from the IR before differentiation.
 """
 
 import os
@@ -18,13 +18,13 @@ import random_loops
 SEED = os.environ.get("BPPSA_LOOP_SEED")
 COUNT = int(os.environ.get("BPPSA_LOOP_COUNT", "500"))
 CHECKS = int(os.environ.get("BPPSA_LOOP_CHECKS", "8"))
-# Loops of one model share what a compilation costs.
+# Several loops in one model share the fixed cost of a compilation.
 GROUP = 20
 ROLES = re.compile(r'bppsa\.(?:input|parameter|target) = "([^"]*)"|bppsa\.(target|weight)\b')
 
 
 def compile_group(seeds, directory, *options):
-    """Compiles a model with a loop for each seed."""
+    """Compiles a model with one loop per seed."""
     source = directory / "model.onnx"
     onnx.save(random_loops.make(seeds).model, source)
     compiler = harness.require_tool("bppsa-compile")
@@ -50,12 +50,12 @@ def groups():
 
 
 @pytest.mark.parametrize("seeds", groups(), ids=lambda seeds: f"from-{seeds[0]}")
-def test_compiled(seeds, tmp_path):
+def test_random_loops_compile(seeds, tmp_path):
     check_group(seeds, tmp_path)
 
 
 class Loss:
-    """The loss of a model in float64, by the interpreter."""
+    """Evaluates the loss of a model in float64 with the interpreter."""
 
     def __init__(self, made, directory):
         self.directory, self.ir = directory, directory / "loss.mlir"

@@ -1,4 +1,4 @@
-"""The page of `bppsa-compile --emit=report`: its data, and the drawings that its scripts make."""
+"""`bppsa-compile --emit=report`: the data of the page and the diagrams that its scripts draw."""
 
 import html.parser
 import re
@@ -15,7 +15,7 @@ PLANS = ["linear", "blelloch", "hybrid:1", "hybrid:2", "hybrid:3", "chunked:32",
 
 
 class Tags(html.parser.HTMLParser):
-    """Checks that tags nest and collects what a page refers to."""
+    """Checks that tags nest, and collects references and ids."""
 
     VOID = {"meta", "br", "hr", "img", "link", "input"}
 
@@ -40,7 +40,7 @@ class Tags(html.parser.HTMLParser):
 
 
 def check_markup(text):
-    """Tags nest, and the text refers to nothing but its own parts."""
+    """Checks that tags nest and that all references are internal."""
     tags = Tags()
     tags.feed(text)
     assert tags.open == []
@@ -49,7 +49,7 @@ def check_markup(text):
 
 
 def compile_page(source, tmp_path, *options):
-    """The text of a page."""
+    """Compiles a report and returns its text."""
     page = tmp_path / "page.html"
     compiler = harness.require_tool("bppsa-compile")
     harness.check_succeeded(harness.run(compiler, source, "-o", page, "--emit=report", *options))
@@ -59,21 +59,21 @@ def compile_page(source, tmp_path, *options):
 
 
 def draw(source, tmp_path, *options):
-    """The body of a page after its scripts ran."""
+    """Returns the body of a page after its scripts have run."""
     text = pages.draw(compile_page(source, tmp_path, *options))
     check_markup(text)
     return text
 
 
 def find_chain(text, name):
-    """The data of the first chain whose name begins with `name`."""
+    """Returns the data of the first chain whose name starts with `name`."""
     report, _ = pages.parse(text)
     chains = report["evaluation"]["chains"]
     return next(chain for chain in chains if chain["name"].startswith(name))
 
 
 def find_boxes(text):
-    """The names of the layers that are drawn, and the texts at the ends of chains."""
+    """Returns the names of the drawn layers and the labels at the ends of chains."""
     return (
         re.findall(r'class="box layer [^>]*><b>(.*?)</b>', text),
         re.findall(r'class="box cut">(.*?)</span>', text),
@@ -118,7 +118,7 @@ def test_data_of_gpus(tmp_path):
 def test_chain_over_time(tmp_path):
     source = write_model(tmp_path, "GRU")
     text = draw(source, tmp_path, "--scan=hybrid:4", "--report-length=32")
-    # A chain of 32 links, and the plan of the command line beside the usual ones.
+    # A chain of 32 links, and the plan of the command line next to the usual ones.
     for word in ("model.onnx", "hybrid:4", "blelloch", "chunked:32", "32 links"):
         assert word in text, word
     ports = ("cotangents of states after the step", "saved", "captures of all steps", "emitted")
@@ -127,7 +127,7 @@ def test_chain_over_time(tmp_path):
 
 
 @draws
-def test_long_chain_is_drawn_shorter(tmp_path):
+def test_long_chain_is_drawn_shortened(tmp_path):
     source = write_model(tmp_path, "RNN")
     text = draw(source, tmp_path, "--scan=blelloch", "--report-length=1000")
     drawn = re.findall(r"<p>1000 links are too many to be drawn: this is (.*?) on the first 16", text)
@@ -149,13 +149,13 @@ def test_plans_of_the_program_are_marked(tmp_path):
     assert text.count("<details") == 7
     assert "The program has linear and blelloch." in text
     recommended = re.search(r"fastest with (.*?)\. The program", text).group(1)
-    # One worker is best off without a tree.
+    # With one worker, the linear plan is the fastest.
     assert re.match(r"<b>linear</b> for 1\b", recommended)
 
 
 @draws
-def test_gpu(tmp_path):
-    """A report for GPUs predicts times, and shows where plans cross over."""
+def test_gpu_report(tmp_path):
+    """A report for GPUs shows predicted times and the crossover points of plans."""
     source = write_model(tmp_path, "GRU")
     text = draw(source, tmp_path, "--target=cuda", "--report-length=500")
     assert "predicted, not measured" in text
@@ -168,16 +168,16 @@ def test_layers(tmp_path):
     text = draw(harness.ROOT / "examples" / "lenet5.onnx", tmp_path)
     names, ends = find_boxes(text)
     kinds = ["Conv", "Relu", "MaxPool", "Conv", "Relu", "MaxPool"]
-    # The sixth node is a Flatten, which is no link.
+    # The sixth node is a Flatten, which is not a link.
     nodes = [*enumerate(kinds), (7, "Gemm"), (8, "Relu"), (9, "Gemm"), (10, "Relu"), (11, "Gemm")]
-    # The chains after that of the model are in the loss.
+    # The chains after the model's chain belong to the loss.
     assert names[:11] == [f"/{i}/{kind}" for i, kind in nodes]
     assert "<p>11 links, 16 samples.</p>" in text
     assert ends[:2] == ["graph input", "several operations use the result of linalg.generic"]
 
 
 @draws
-def test_skips_cut_chains(tmp_path):
+def test_skip_connections_split_chains(tmp_path):
     source = tmp_path / "model.onnx"
     source.write_bytes(images.residual().SerializeToString())
     text = draw(source, tmp_path)

@@ -1,4 +1,4 @@
-"""What is derived from the samples of a set, and checked of them, where blocks of it are read."""
+"""Position weights and length checks of data sets that are read in blocks."""
 
 import harness
 import models
@@ -9,8 +9,8 @@ SAMPLES = 30
 
 
 @pytest.mark.parametrize("layout", [0, 1])
-def test_weights_of_positions(tmp_path, layout):
-    """Lengths, ignored classes and given weights count in blocks as they do in a set that is held."""
+def test_position_weights(tmp_path, layout):
+    """Lengths, ignored classes and weights have the same effect as in a data set held in memory."""
     model = models.build(models.Spec("GRU", lengths=True, head="steps", layout=layout))
     program = harness.compile_model(
         model, "--loss=cross-entropy", "--ignore-index=-5", "--backward=sequential"

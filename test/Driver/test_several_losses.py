@@ -1,4 +1,4 @@
-"""Several losses: the sum of those of named outputs, each times its weight."""
+"""Several losses: the weighted sum of the losses of named outputs."""
 
 import json
 
@@ -24,7 +24,7 @@ STEPS, CLASSES = 5, 4
 
 
 def heads():
-    """A GRU whose states feed classes of each step, a value of each sample and a penalty."""
+    """A GRU whose states feed a class per step, a value per sample and a penalty."""
     rng = np.random.default_rng(0)
     tensors = {
         "W": rng.standard_normal((1, 18, 3)),
@@ -64,7 +64,7 @@ def make_data(samples=9, weighted=()):
 
 
 def reference(model, arrays):
-    """The sum, each loss, and the gradients in float64."""
+    """Returns the sum, each loss, and the gradients in float64."""
     floats = {
         t.name: numpy_helper.to_array(t).astype(np.float64)
         for t in model.graph.initializer
@@ -88,7 +88,7 @@ def reference(model, arrays):
 
 @pytest.mark.parametrize("target", ["cpu", "cuda"])
 @pytest.mark.parametrize("weighted", [(), ("class",), ("class", "value")], ids=len)
-def test_gradients_are_those_of_the_sum(target, weighted):
+def test_gradients_of_the_weighted_sum(target, weighted):
     model, arrays = heads(), make_data(weighted=weighted)
     words = ["--target=cuda", "--emulate"] if target == "cuda" else []
     program = harness.compile_model(model, *OPTIONS, *words)
@@ -100,7 +100,7 @@ def test_gradients_are_those_of_the_sum(target, weighted):
             assert harness.relative_error(found[name], expected) < 2e-6, name
 
 
-def test_eval_shows_the_sum_and_each():
+def test_eval_shows_sum_and_each_loss():
     model, arrays = heads(), make_data(weighted=("class",))
     total, each, _ = reference(model, arrays)
     found = harness.compile_model(model, *OPTIONS).eval(arrays, "--batch", "4", "--metrics=f1")
@@ -109,7 +109,7 @@ def test_eval_shows_the_sum_and_each():
     assert list(losses) == NAMES
     for name in NAMES:
         assert losses[name]["loss"] == pytest.approx(each[name], rel=1e-6)
-    # The one loss with classes has the accuracy.
+    # The only loss with classes has an accuracy.
     logits = onnx_in_jax.outputs(model, arrays, np.float64)["class"]
     right = logits.argmax(-1) == arrays["target.class"]
     expected = np.average(right, weights=arrays["weight.class"])
@@ -130,7 +130,7 @@ def train(program, arrays, tmp_path, *options, rate=0.1):
     return lines, onnx.load(saved), result.stdout
 
 
-def test_progress_and_log_show_the_sum_and_each(tmp_path):
+def test_train_shows_sum_and_each_loss(tmp_path):
     model, arrays = heads(), make_data()
     program = harness.compile_model(model, *OPTIONS)
     data = tmp_path / "data.npz"
@@ -148,7 +148,7 @@ def test_progress_and_log_show_the_sum_and_each(tmp_path):
         shown = f"{name} {losses[name]['loss']:#.5g}"
         assert shown in first, first
     assert f"val_accuracy {line['val_accuracy']:.4f}" in first
-    # Two steps of SGD on the sum.
+    # One step of SGD on the sum.
     once = {t.name: t for t in train(program, arrays, tmp_path, "--batch", "9")[1].graph.initializer}
     for tensor in model.graph.initializer:
         if tensor.name in gradients:
@@ -156,7 +156,7 @@ def test_progress_and_log_show_the_sum_and_each(tmp_path):
             np.testing.assert_allclose(numpy_helper.to_array(once[tensor.name]), expected, atol=1e-6)
 
 
-def test_a_run_goes_on_in_the_middle_of_an_epoch(tmp_path):
+def test_resumed_training_is_bitwise_equal(tmp_path):
     program, arrays = harness.compile_model(heads(), *OPTIONS), make_data(16)
     words = ["--batch", "4", "--epochs", "2", "--backward=sequential"]
     whole, expected, _ = train(program, arrays, tmp_path, *words)
@@ -168,8 +168,8 @@ def test_a_run_goes_on_in_the_middle_of_an_epoch(tmp_path):
     assert found.graph.initializer == expected.graph.initializer
 
 
-def test_what_weighs_nothing_in_a_batch_adds_nothing(tmp_path):
-    """Labels of one task that are missing in a batch."""
+def test_loss_of_zero_weight_in_a_batch(tmp_path):
+    """A batch may have no labels of one task."""
     model, arrays = heads(), make_data(8, weighted=("value",))
     arrays["weight.value"][4:] = 0
     program = harness.compile_model(model, *OPTIONS)
@@ -187,7 +187,7 @@ def test_what_weighs_nothing_in_a_batch_adds_nothing(tmp_path):
     assert line["loss"] == pytest.approx(total, rel=1e-6)
 
 
-def test_one_kind_of_loss_for_all():
+def test_same_loss_for_all_outputs():
     program = harness.compile_model(heads(), "--loss=mse", "--loss-on=value,class")
     info = program.info()
     assert [(loss["loss"], loss["loss_on"]) for loss in info["losses"]] == [
@@ -197,7 +197,7 @@ def test_one_kind_of_loss_for_all():
     assert [loss["target_array"]["name"] for loss in info["losses"]] == ["target.value", "target.class"]
 
 
-def test_updates_of_several_batches_are_those_of_a_large_one(tmp_path):
+def test_accumulation_equals_large_batch(tmp_path):
     program, arrays = harness.compile_model(heads(), *OPTIONS), make_data(8)
     _, one, _ = train(program, arrays, tmp_path, "--batch", "8", "--no-shuffle")
     _, other, _ = train(program, arrays, tmp_path, "--batch=2", "--accumulate=4", "--no-shuffle")
@@ -205,7 +205,8 @@ def test_updates_of_several_batches_are_those_of_a_large_one(tmp_path):
         np.testing.assert_allclose(numpy_helper.to_array(a), numpy_helper.to_array(b), atol=1e-6)
 
 
-# --- what is wrong ----------------------------------------------------------------------------------
+# --- invalid options and data
+# -----------------------------------------------------------------------
 
 
 USAGE = [
@@ -225,7 +226,7 @@ USAGE = [
 
 
 @pytest.mark.parametrize("options, status, words", USAGE, ids=lambda value: str(value))
-def test_options_that_do_not_fit(options, status, words, tmp_path):
+def test_invalid_options(options, status, words, tmp_path):
     harness.check_refused(heads(), tmp_path, options, status, words)
 
 
@@ -245,7 +246,7 @@ BAD = {
 
 
 @pytest.mark.parametrize("name", BAD)
-def test_data_that_do_not_fit(name, tmp_path):
+def test_invalid_data(name, tmp_path):
     change, options, words = BAD[name]
     arrays, data = make_data(), tmp_path / "data.npz"
     change(arrays)
@@ -255,7 +256,7 @@ def test_data_that_do_not_fit(name, tmp_path):
     assert result.stderr.count("\n") == 1
 
 
-def test_the_best_accuracy_needs_one_loss_with_classes(tmp_path):
+def test_best_accuracy_needs_one_loss_with_classes(tmp_path):
     program = harness.compile_model(heads(), "--loss=mse", "--loss-on=value,class")
     result = program.run("train", "--data", "none.npz", "--val-split=0.5", "--best=accuracy")
     assert result.returncode == 2

@@ -1,6 +1,6 @@
-"""Initializers that stand for several parameters, or for none.
+"""Initializers that represent several parameters, or none.
 
-PyTorch's losses of shared_*.onnx are recorded by export_shared_weights.py.
+export_shared_weights.py records PyTorch's losses for shared_*.onnx.
 """
 
 import json
@@ -28,7 +28,7 @@ def shared(kind, exporter):
 
 
 def data(model):
-    """The samples of export_shared_weights.py."""
+    """Returns the samples of export_shared_weights.py."""
     rng = np.random.default_rng(0)
     shape = [d.dim_value for d in model.graph.input[0].type.tensor_type.shape.dim]
     names = [value.name for value in model.graph.input] + ["target"]
@@ -36,7 +36,7 @@ def data(model):
 
 
 def train(program, tmp_path, arrays, *options):
-    """The losses of the recorded steps, and the saved model."""
+    """Trains for the recorded steps and returns the losses and the saved model."""
     source, log, saved = (tmp_path / name for name in ("data.npz", "log.jsonl", "saved.onnx"))
     np.savez(source, **arrays)
     size = str(arrays["target"].shape[0])
@@ -47,8 +47,7 @@ def train(program, tmp_path, arrays, *options):
 
 
 def compile_text(model, tmp_path, *options):
-    """What the compiler says of a model that it accepts, but for sizes that are fixed, and the names of
-    trained initializers."""
+    """Returns the compiler's messages (except about fixed sizes) and the trained initializers."""
     source, ir = tmp_path / "model.onnx", tmp_path / "import.mlir"
     onnx.save(model, source)
     command = [harness.require_tool("bppsa-compile"), source, "-o", ir, "--compile-to=import"]
@@ -62,7 +61,7 @@ def compile_text(model, tmp_path, *options):
 
 
 @pytest.mark.parametrize("kind, exporter", CASES)
-def test_one_warning_names_what_looks_merged(kind, exporter, tmp_path):
+def test_merged_initializers_are_named_in_one_warning(kind, exporter, tmp_path):
     text, _ = compile_text(shared(kind, exporter), tmp_path)
     warnings = [line for line in text.splitlines() if "warning: " in line]
     assert len(warnings) == bool(SHARED[kind]), text
@@ -83,7 +82,7 @@ def test_untied_models_train_as_in_pytorch(kind, exporter, tmp_path):
     names = {tensor.name for tensor in saved.graph.initializer}
     added = {words.split("'")[3] for words in SHARED[kind]}
     assert names == {tensor.name for tensor in model.graph.initializer} | added
-    # ONNX Runtime sees the model that was trained.
+    # The saved model has the same outputs in ONNX Runtime.
     arrays = {name: array for name, array in data(model).items() if name != "target"}
     expected = onnxruntime.InferenceSession(saved.SerializeToString()).run(None, arrays)[0]
     result = harness.compile_model(saved, *options).infer(arrays)["out"]
@@ -110,7 +109,7 @@ MATRIX = np.random.default_rng(1).standard_normal((3, 3))
 
 
 @pytest.mark.parametrize("ir_version", [3, 8])
-def test_untie_by_name_gives_each_use_its_own(tmp_path, ir_version):
+def test_untie_by_name(tmp_path, ir_version):
     nodes = [
         helper.make_node("MatMul", ["x", "w"], ["a"]),
         helper.make_node("Tanh", ["a"], ["b"]),
@@ -118,13 +117,13 @@ def test_untie_by_name_gives_each_use_its_own(tmp_path, ir_version):
         helper.make_node("MatMul", ["c", "w"], ["out"]),
     ]
     model = graph(nodes, {"w": MATRIX, "w.3": MATRIX}, ir_version=ir_version, version=7)
-    # A matrix of many values that is read thrice looks shared on purpose.
+    # A matrix of many values with three uses appears to be shared on purpose.
     text, names = compile_text(model, tmp_path)
     assert "merged" not in text and names == {"w"}
     program = harness.compile_model(model, "--loss=mse", "--optimizer=sgd", "--untie=^w$")
     x = np.random.default_rng(0).standard_normal((4, 3)).astype(np.float32)
     found = program.grad({"x": x, "target": x})
-    # The gradients of the copies, and their sum, from numpy.
+    # The gradients of the copies and their sum, computed with NumPy.
     w = MATRIX.astype(np.float32).astype(np.float64)
     b = np.tanh(x @ w)
     g = 2 * (b @ w @ w - x) / x.size
@@ -135,8 +134,8 @@ def test_untie_by_name_gives_each_use_its_own(tmp_path, ir_version):
         np.testing.assert_allclose(found[name], array, rtol=1e-4, atol=1e-6)
 
 
-def test_uniform_values_look_merged_and_keep_running_statistics(tmp_path):
-    """Bias and running mean of an untrained batch normalization may be one array of zeros."""
+def test_untie_of_running_statistics(tmp_path):
+    """Bias and running mean of an untrained batch normalization may be the same array of zeros."""
     nodes = [helper.make_node("BatchNormalization", ["x", "one", "zero", "zero", "one"], ["out"])]
     model = graph(nodes, {"one": np.ones(3), "zero": np.zeros(3)})
     text, names = compile_text(model, tmp_path)
@@ -145,7 +144,7 @@ def test_uniform_values_look_merged_and_keep_running_statistics(tmp_path):
     assert "merged" not in text and names == {"one", "zero"}
 
 
-def test_uses_inside_of_nodes(tmp_path):
+def test_uses_in_subgraphs(tmp_path):
     branch = helper.make_graph(
         [helper.make_node("Mul", ["a", "w"], ["y"])],
         "branch", [], [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)],
@@ -156,13 +155,13 @@ def test_uses_inside_of_nodes(tmp_path):
         helper.make_node("If", ["yes"], ["out"], then_branch=branch, else_branch=branch),
     ]
     text, names = compile_text(graph(nodes, {"w": np.ones(3)}), tmp_path, "--untie=w")
-    # Of the copies in both branches, one is read.
+    # Both branches have a copy, but only one of them is read.
     assert names == {"w", "w.3"} and "does not read the initializers 'w.2'" in text
 
 
 def calls(*names):
-    """MatMul nodes of these names, as the older exporter writes linear layers: it transposes the matrix of
-    each call, and then makes one initializer of those of equal values."""
+    """Returns MatMul nodes with these names, as the older exporter writes linear layers: it
+    transposes the matrix for each call and merges initializers of equal values."""
     nodes, source = [], "x"
     for number, name in enumerate(names):
         weight, result = f"onnx::MatMul_{7 + number}", f"y{number}"
@@ -174,7 +173,7 @@ def calls(*names):
     return graph(nodes, {"onnx::MatMul_7": MATRIX})
 
 
-def test_calls_of_one_module_are_no_merged_weights(tmp_path):
+def test_calls_of_one_module_are_not_merged_weights(tmp_path):
     names = ["/cell/MatMul", "/cell_1/MatMul", "/cell_2/MatMul"]
     text, trained = compile_text(calls(*names), tmp_path)
     assert "warning: " not in text and "calls of one module: 'onnx::MatMul_7'" in text
@@ -184,7 +183,7 @@ def test_calls_of_one_module_are_no_merged_weights(tmp_path):
 
 
 @pytest.mark.parametrize("names", [("/cell/MatMul", "/cell/MatMul_1"), ("/a/MatMul", "/b/MatMul")])
-def test_places_of_modules_are_merged_weights(names, tmp_path):
+def test_weights_of_different_modules_look_merged(names, tmp_path):
     text, _ = compile_text(calls(*names), tmp_path)
     assert "warning: " in text and "'onnx::MatMul_7' (also for 'onnx::MatMul_8')" in text
     text, trained = compile_text(calls(*names), tmp_path, "--untie")
@@ -194,7 +193,7 @@ def test_places_of_modules_are_merged_weights(names, tmp_path):
 @pytest.mark.parametrize(
     "pattern, words", [("nothing", "matches no float initializer"), ("(", "regular expression")]
 )
-def test_untie_of_nothing_is_refused(tmp_path, pattern, words):
+def test_invalid_untie_pattern(tmp_path, pattern, words):
     source = INPUTS / "shared_siamese_dynamo.onnx"
     command = [harness.require_tool("bppsa-compile"), source, "-o", tmp_path / "out"]
     result = harness.run(*command, "--loss=mse", f"--untie={pattern}")
@@ -211,13 +210,13 @@ def info(name, shape, **metadata):
 
 
 def constants():
-    """Initializers that are constants, and those that only look like one."""
+    """Returns a model with constants, and with trained initializers that look like constants."""
     values = {
-        "val_1": np.full(3, 2.0),  # constant: one value, invented name
-        "val_2": [1.0, 2.0, 3.0],  # many values: a weight in another layout
+        "val_1": np.full(3, 2.0),  # constant: uniform values, generated name
+        "val_2": [1.0, 2.0, 3.0],  # many values: a transposed weight
         "val_3": np.zeros(3),  # folded from a parameter
         "onnx::Mul_4": 2.0,
-        "onnx::Mul_5": np.ones(3),  # a weight of the older exporter
+        "onnx::Mul_5": np.ones(3),  # a weight from the older exporter
         "/a/Constant_1_output_0": [[0.5]],
         "pe": [1.0, 2.0, 3.0],  # recorded as a buffer
         "val_7": np.full(3, 0.5),  # recorded as a parameter
@@ -236,7 +235,7 @@ def constants():
     return graph(nodes, values, value_info=infos)
 
 
-def test_constants_of_exporters_are_not_trained(tmp_path):
+def test_exported_constants_are_not_trained(tmp_path):
     text, names = compile_text(constants(), tmp_path)
     assert names == {"val_2", "val_3", "onnx::Mul_5", "val_7", "bias"}
     assert text.count("\n") == 3
@@ -253,7 +252,7 @@ def test_constants_of_exporters_are_not_trained(tmp_path):
 @pytest.mark.parametrize(
     "pattern, words", [("bias", "matches no initializer that looks like"), ("(", "expression")]
 )
-def test_train_of_what_is_no_constant_is_refused(tmp_path, pattern, words):
+def test_invalid_train_pattern(tmp_path, pattern, words):
     source = tmp_path / "model.onnx"
     onnx.save(constants(), source)
     command = [harness.require_tool("bppsa-compile"), source, "-o", tmp_path / "out"]
@@ -263,7 +262,7 @@ def test_train_of_what_is_no_constant_is_refused(tmp_path, pattern, words):
 
 
 def tied(decoder, **initializers):
-    """An embedding whose table and the matrix `decoder` behind it are two initializers."""
+    """An embedding table followed by a separate `decoder` matrix."""
     values = {"table": MATRIX, "decoder": decoder, **initializers}
     nodes = [
         helper.make_node("MatMul", ["x", "table"], ["hidden"]),
@@ -272,31 +271,31 @@ def tied(decoder, **initializers):
     return graph(nodes, values)
 
 
-def test_a_matrix_and_its_transpose(tmp_path):
+def test_matrix_and_its_transpose(tmp_path):
     text, names = compile_text(tied(MATRIX.T), tmp_path)
     assert names == {"table", "decoder"} and text.count("\n") == 1
     assert "a matrix and its transpose" in text and "'table' and 'decoder'" in text
 
 
 @pytest.mark.parametrize("decoder", [MATRIX, 1.5 * MATRIX.T, MATRIX[::-1].T])
-def test_matrices_that_are_no_transposes(tmp_path, decoder):
+def test_matrices_that_are_not_transposes(tmp_path, decoder):
     assert "transpose" not in compile_text(tied(decoder), tmp_path)[0]
 
 
-def test_symmetric_matrices_may_be_two(tmp_path):
+def test_symmetric_matrices_are_not_transposes(tmp_path):
     values = {"table": np.eye(3), "decoder": np.eye(3)}
     assert "transpose" not in compile_text(tied(**values), tmp_path)[0]
 
 
-def test_a_frozen_transpose_needs_no_warning(tmp_path):
+def test_frozen_transpose_needs_no_warning(tmp_path):
     assert "transpose" not in compile_text(tied(MATRIX.T), tmp_path, "--freeze=decoder")[0]
 
 
-# --- removed biases ---------------------------------------------------------------------------------
+# --- removed biases -------------------------------------------------------------------------------
 
 
 def without_bias(rule):
-    """A linear layer as the newer exporter writes it when its bias is zero: `rule` removed it."""
+    """A linear layer with a zero bias as the newer exporter writes it: `rule` removed the bias."""
     values = [helper.make_tensor_value_info(n, TensorProto.FLOAT, ["N", 3]) for n in "xy"]
     weight = numpy_helper.from_array(np.eye(3, dtype=np.float32), "out.weight")
     node = helper.make_node("Gemm", ["x", "out.weight"], ["y"], "node_Gemm_3")
@@ -305,7 +304,7 @@ def without_bias(rule):
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
 
 
-def test_biases_that_the_exporter_removed_are_named(tmp_path):
+def test_removed_biases_are_named(tmp_path):
     text, trained = compile_text(without_bias("RemoveOptionalBiasFromGemm"), tmp_path)
     assert trained == {"out.weight"} and text.count("\n") == 1
     assert "warning: " in text and "the exporter removed zero biases" in text

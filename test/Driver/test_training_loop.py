@@ -1,4 +1,4 @@
-"""What `train` does around its steps: validation, the best epoch, updates of several batches, rates."""
+"""The training loop: validation, early stopping, gradient accumulation and learning rates."""
 
 import json
 
@@ -17,7 +17,7 @@ def program():
 
 
 def samples(count=40, seed=0, noise=0.0):
-    """Sequences whose class is where the mean of a feature lies, but for a share of the classes."""
+    """Returns sequences whose class sets the mean of a feature; a share `noise` is mislabeled."""
     rng = np.random.default_rng(seed)
     target = rng.integers(0, 5, count)
     x = 0.5 * rng.standard_normal((7, count, 3)).astype(np.float32)
@@ -31,7 +31,7 @@ def part(arrays, which):
 
 
 class Run:
-    """One call of `train`: what it wrote."""
+    """The output of one call of `train`."""
 
     def __init__(self, program, folder, arrays, *options, epochs=6, val=None, seed=3):
         data, log, saved = folder / "data.npz", folder / "log.jsonl", folder / "saved.onnx"
@@ -54,7 +54,7 @@ class Run:
 
 
 @pytest.mark.parametrize("share, left", [(0.25, 30), (0.01, None), (0.99, None)])
-def test_a_split_is_the_end_of_the_file_without_shuffling(program, tmp_path, share, left):
+def test_unshuffled_split_is_the_end_of_the_file(program, tmp_path, share, left):
     arrays = samples()
     if left is None:
         np.savez(tmp_path / "data.npz", **arrays)
@@ -69,8 +69,8 @@ def test_a_split_is_the_end_of_the_file_without_shuffling(program, tmp_path, sha
     assert found.saved == expected.saved and found.log == expected.log
 
 
-def test_a_split_is_drawn_by_the_seed(program, tmp_path):
-    """With a rate of 0 the mean of both losses, by their samples, is that of the whole file."""
+def test_split_depends_on_the_seed(program, tmp_path):
+    """With lr = 0, the mean of both losses weighted by samples is the loss of the whole file."""
     arrays = samples()
     whole = program.eval(arrays)["loss"]
     found = set()
@@ -84,7 +84,7 @@ def test_a_split_is_drawn_by_the_seed(program, tmp_path):
 
 
 @pytest.mark.parametrize("metric", ["loss", "accuracy"])
-def test_patience_and_the_best_epoch(program, tmp_path, metric):
+def test_patience_and_best_epoch(program, tmp_path, metric):
     arrays, val = samples(noise=0.3), samples(seed=1, noise=0.6)
     best = tmp_path / "best.onnx"
     options = ["--batch", "8", "--lr", "0.05"]
@@ -96,11 +96,11 @@ def test_patience_and_the_best_epoch(program, tmp_path, metric):
     assert f"stopped after epoch {epoch + 3}: epoch {epoch} has the best val_{metric}" in (
         found.result.stdout
     )
-    # The model of that epoch is that of a run that ends with it.
+    # The saved model equals that of a run that ends after this epoch.
     assert best.read_bytes() == Run(program, tmp_path, arrays, *options, epochs=epoch, val=val).saved
 
 
-def test_misspelt_options_and_info(program):
+def test_misspelled_options_and_compact_info(program):
     for word, guess in (("--epoch", "--epochs"), ("--leraning-rate", None), ("--val-splt=1", "--val-split")):
         result = program.run("train", word)
         assert result.returncode == 2 and result.stderr.count("\n") == 1
@@ -112,7 +112,7 @@ def test_misspelt_options_and_info(program):
 
 
 def rates_of_plateaus(losses, base, factor, patience):
-    """torch.optim.lr_scheduler.ReduceLROnPlateau with its defaults, in double precision."""
+    """Reimplements torch.optim.lr_scheduler.ReduceLROnPlateau with its defaults in float64."""
     rates, rate, best, bad = [], base, np.inf, 0
     for loss in losses:
         rates.append(rate)
@@ -123,7 +123,7 @@ def rates_of_plateaus(losses, base, factor, patience):
 
 
 @pytest.mark.parametrize("validates", [False, True])
-def test_plateau(program, tmp_path, validates):
+def test_plateau_schedule(program, tmp_path, validates):
     val = samples(seed=1, noise=0.6) if validates else None
     options = ["--batch", "8", "--lr", "0.3", "--lr-schedule", "plateau:0.5:1"]
     found = Run(program, tmp_path, samples(noise=0.3), *options, epochs=25, val=val)
@@ -136,7 +136,7 @@ def test_plateau(program, tmp_path, validates):
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-def test_an_update_of_several_batches_is_that_of_one(program, tmp_path, weighted):
+def test_accumulation_equals_large_batch(program, tmp_path, weighted):
     arrays = samples(38)
     if weighted:
         arrays["weight"] = np.random.default_rng(5).random(38).astype(np.float32)
@@ -153,7 +153,7 @@ def test_an_update_of_several_batches_is_that_of_one(program, tmp_path, weighted
         np.testing.assert_allclose(one, other, rtol=1e-3, atol=1e-5)
 
 
-def test_a_resumed_run_has_the_bits_of_an_uninterrupted_one(program, tmp_path):
+def test_resumed_training_is_bitwise_equal(program, tmp_path):
     arrays = samples(noise=0.3)
     options = ["--batch=4", "--accumulate=3", "--val-split=0.25", "--lr=0.1", "--patience=4"]
     options += ["--lr-schedule=warmup:3,plateau:0.5:1"]
@@ -187,7 +187,7 @@ def test_a_resumed_run_has_the_bits_of_an_uninterrupted_one(program, tmp_path):
     ],
     ids=str,
 )
-def test_options_that_do_not_fit(program, tmp_path, options, status, words):
+def test_invalid_options(program, tmp_path, options, status, words):
     np.savez(tmp_path / "data.npz", **samples())
     result = program.run("train", "--data", tmp_path / "data.npz", *options)
     assert result.returncode == status and words in result.stderr, result.stderr

@@ -1,4 +1,4 @@
-"""Attention, spectra and joined updates in compiled programs, beside JAX in float64."""
+"""Attention, STFT and ScatterND in compiled programs, compared with JAX in float64."""
 
 import harness
 import jax
@@ -17,7 +17,7 @@ def uniform(*shape):
 
 
 def attend(f, x, dtype):
-    """Causal attention; the second query may see no key but its own."""
+    """Causal attention with a left window of two steps and a soft cap."""
     split = lambda a: a.reshape(a.shape[0], a.shape[1], HEADS, -1).transpose(0, 2, 1, 3)
     q, k, v = (split(x @ f[name]) for name in ("wq", "wk", "wv"))
     scores = q @ k.swapaxes(2, 3) / np.sqrt(F / HEADS)
@@ -29,7 +29,7 @@ def attend(f, x, dtype):
 
 
 def spectrum(f, x, dtype):
-    """Magnitudes of the frames of a filtered signal."""
+    """Squared magnitudes of the spectra of windowed frames."""
     signal = (x @ f["w"]).reshape(x.shape[0], -1)
     frames = jnp.stack([signal[:, i : i + 4] for i in range(0, signal.shape[1] - 3, 2)], 1)
     parts = jnp.fft.rfft(frames * f["hann"], axis=-1)
@@ -92,7 +92,7 @@ def make_model(name):
 
 
 def reference(name, x, target, dtype):
-    """Loss (mean of the squares) and gradients."""
+    """Returns the mean squared error and its gradients."""
     function, _, weights, settings = MODELS[name]
     fixed = {n: a.astype(dtype) for n, a in settings.items() if a.dtype == np.float32}
 

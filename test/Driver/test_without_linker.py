@@ -1,4 +1,4 @@
-"""Executables of the compiler alone, where no linker is on the PATH."""
+"""Executables that the compiler writes if there is no linker on PATH."""
 
 import harness
 import models
@@ -19,7 +19,7 @@ def compile_alone(model, path, *options):
 
 
 @pytest.mark.parametrize("name", SPECS)
-def test_same_bits_as_a_linked_program(name, tmp_path):
+def test_gradients_equal_linked_program(name, tmp_path):
     model = models.build(SPECS[name])
     options = ["--loss=mse", "--mcpu=native"]
     harness.check_succeeded(compile_alone(model, tmp_path / "alone", *options))
@@ -33,7 +33,7 @@ def test_same_bits_as_a_linked_program(name, tmp_path):
         assert (tmp_path / "alone.npz").read_bytes() == (tmp_path / "linked.npz").read_bytes()
 
 
-def test_what_needs_a_linker(tmp_path):
+def test_outputs_that_need_a_linker(tmp_path):
     model = models.build(models.Spec("RNN"))
     for emit in ("shared", "obj"):
         run = compile_alone(model, tmp_path / "none", f"--emit={emit}", "--mcpu=x86-64-v2")
@@ -41,7 +41,7 @@ def test_what_needs_a_linker(tmp_path):
         assert not (tmp_path / "none").exists()
 
 
-def test_programs_that_are_not_whole(tmp_path):
+def test_truncated_programs(tmp_path):
     model = models.build(models.Spec("RNN"))
     path = tmp_path / "program"
     harness.check_succeeded(compile_alone(model, path, "--mcpu=x86-64-v2"))
