@@ -1,4 +1,4 @@
-"""Writes Inputs/fixed: models that PyTorch's exporters write when nobody says which axes vary."""
+"""Writes Inputs/fixed: models exported by PyTorch without dynamic axes."""
 
 import pathlib
 
@@ -10,7 +10,7 @@ INPUTS = pathlib.Path(__file__).parent / "Inputs" / "fixed"
 
 
 class Recurrent(nn.Module):
-    """A GRU from its default initial state."""
+    """A GRU with the default initial state."""
 
     def __init__(self):
         super().__init__()
@@ -22,7 +22,7 @@ class Recurrent(nn.Module):
 
 
 class Encoder(nn.Module):
-    """Heads of attention are merged with samples."""
+    """An encoder whose attention heads are merged with samples."""
 
     def __init__(self):
         super().__init__()
@@ -35,7 +35,7 @@ class Encoder(nn.Module):
 
 
 class Flattened(nn.Module):
-    """Channels and positions become one axis."""
+    """A network that flattens channels and positions into one axis."""
 
     def __init__(self):
         super().__init__()

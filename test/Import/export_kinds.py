@@ -1,4 +1,7 @@
-"""Writes Inputs/kinds: models whose initializers PyTorch's exporters have folded, with what the newer one records of them."""
+"""Writes Inputs/kinds: models with initializers that PyTorch's exporters have folded.
+
+The newer exporter records how it computed them.
+"""
 
 import pathlib
 import sys
@@ -12,7 +15,7 @@ INPUTS = pathlib.Path(__file__).parent / "Inputs" / "kinds"
 
 
 class Layouts(nn.Module):
-    """Weights of recurrent layers and of a linear one, which the exporter transposes."""
+    """Weights of recurrent and linear layers, which the exporter transposes."""
 
     def __init__(self):
         super().__init__()
@@ -24,7 +27,7 @@ class Layouts(nn.Module):
 
 
 class Positions(nn.Module):
-    """Positions and weights over time that are computed from constants."""
+    """Positional encodings and weights over time, computed from constants."""
 
     def __init__(self):
         super().__init__()
@@ -40,7 +43,7 @@ class Positions(nn.Module):
 
 
 class Normalized(nn.Module):
-    """Statistics in buffers, of which one is folded with a constant."""
+    """Statistics in buffers, one of which is folded with a constant."""
 
     def __init__(self):
         super().__init__()
@@ -53,7 +56,7 @@ class Normalized(nn.Module):
 
 
 class LearnedState(nn.Module):
-    """A state of zeros that is a parameter of another shape."""
+    """A zero initial state that is a parameter of another shape."""
 
     def __init__(self):
         super().__init__()
@@ -65,14 +68,14 @@ class LearnedState(nn.Module):
 
 
 class ExpandedState(LearnedState):
-    """The same for two samples: one parameter becomes two rows."""
+    """LearnedState for two samples: the parameter is expanded to two rows."""
 
     def forward(self, x):
         return self.gru(x, self.start.view(1, 1, 4).expand(1, 2, 4).contiguous())[0]
 
 
 class Decay(nn.Module):
-    """A rate that is the negative exponential of a parameter, as in Mamba."""
+    """A decay rate that is the negative exponential of a parameter, as in Mamba."""
 
     def __init__(self):
         super().__init__()
@@ -93,7 +96,7 @@ class WeightNorm(nn.Module):
 
 
 class Fused(nn.Module):
-    """A convolution and a linear layer, each followed by a BatchNorm."""
+    """A convolution and a linear layer, each followed by batch normalization."""
 
     def __init__(self):
         super().__init__()
@@ -136,7 +139,7 @@ MODELS = {
     "fused": (Fused, (2, 3, 3)),
     "scanned": (Scanned, (5, 2, 3)),
 }
-# By the older exporter, which records nothing.
+# Models of the older exporter, which records nothing.
 UNRECORDED = {
     "unrecorded_layouts": (Layouts, (2, 6, 3)),
     "unrecorded_normalized": (Normalized, (5, 1, 3)),
@@ -158,7 +161,7 @@ def main():
             continue
         torch.onnx.export(module, (x,), path, dynamo=True, external_data=False, verbose=False, **names)
         model = onnx.load(path)
-        # Stack traces hold paths.
+        # Stack traces contain paths.
         for node in model.graph.node:
             kept = [entry for entry in node.metadata_props if entry.key != "pkg.torch.onnx.stack_trace"]
             del node.metadata_props[:]

@@ -1,4 +1,4 @@
-"""Writes the models in Inputs/: small networks as both of PyTorch's exporters write them.
+"""Writes the models in Inputs/: small networks, each exported by both of PyTorch's exporters.
 
 Run in an environment with torch and onnxscript: python export_models.py
 """
@@ -17,13 +17,13 @@ class Network(nn.Module):
         super().__init__()
         options = {"batch_first": batch_first, "bidirectional": bidirectional}
         self.rnn = getattr(nn, kind)(FEATURES, HIDDEN, layers, **options)
-        self.axes = (0, 1) if batch_first else (1, 0)  # of the batch and of time
+        self.axes = (0, 1) if batch_first else (1, 0)  # batch and time axis
         self.directions = 2 if bidirectional else 1
         self.head = nn.Linear(self.directions * HIDDEN, 3)
 
 
 class ZerosFlat(Network):
-    """Initial states made from the batch size; the head sees [T * B, H]."""
+    """Initial states created from the batch size; the head reads [T * B, H]."""
 
     def forward(self, x):
         rows = self.rnn.num_layers * self.directions
@@ -33,7 +33,7 @@ class ZerosFlat(Network):
 
 
 class NormAttention(Network):
-    """Layer normalisation, then a softmax over time."""
+    """Layer normalization followed by a softmax over time."""
 
     def __init__(self, *args, **kwargs):
         super().__init__(*args, **kwargs)
@@ -48,7 +48,7 @@ class NormAttention(Network):
 
 
 class TrainedState(Network):
-    """Initial states that are parameters, one row for all samples."""
+    """Initial states that are parameters, shared by all samples."""
 
     def __init__(self, *args, **kwargs):
         super().__init__(*args, **kwargs)
@@ -70,7 +70,7 @@ class LastStates(Network):
 
 
 class FlipDifferences(Network):
-    """Steps backwards, and differences of neighbouring steps."""
+    """Reversed steps, and differences of adjacent steps."""
 
     def forward(self, x):
         y = torch.flip(self.rnn(x)[0], [0])
@@ -78,7 +78,7 @@ class FlipDifferences(Network):
 
 
 class Packed(nn.Module):
-    """Samples of lengths of their own, longest first."""
+    """Samples of different lengths, sorted by decreasing length."""
 
     def __init__(self):
         super().__init__()
@@ -101,7 +101,7 @@ NETWORKS = {
 
 
 def strip(path):
-    """Removes stack traces and other notes of the exporter."""
+    """Removes stack traces and other metadata of the exporter."""
     model = onnx.load(path)
     del model.metadata_props[:], model.graph.metadata_props[:], model.graph.value_info[:]
     for part in (model.graph.node, model.graph.input, model.graph.output, model.graph.initializer):
@@ -112,7 +112,7 @@ def strip(path):
 
 
 def export_packed():
-    """For test/Driver/test_lengths.py."""
+    """Writes the model of test/Driver/test_lengths.py."""
     path = pathlib.Path(__file__).parents[1] / "Driver" / "Inputs" / "packed_torchscript.onnx"
     arguments = (torch.randn(3, 5, FEATURES), torch.tensor([5, 3, 2]))
     axes = {"x": {0: "B", 1: "T"}, "lengths": {0: "B"}, "y": {0: "B", 1: "T"}}

@@ -1,5 +1,6 @@
-"""Writes Inputs/sequences/: scripted modules whose loops extend and read lists, as PyTorch's older exporter
-writes them, and their losses and gradients in float64.
+"""Writes Inputs/sequences/: scripted modules with loops that append to lists and read them.
+
+PyTorch's older exporter writes the models. Their losses and gradients are computed in float64.
 
 Run in an environment with torch: python export_sequences.py
 """
@@ -17,7 +18,7 @@ STEPS, SAMPLES, FEATURES, HIDDEN = 5, 3, 3, 4
 
 
 class Gated(nn.Module):
-    """A small cell, which scripting takes as it is."""
+    """A small cell that can be scripted unchanged."""
 
     def __init__(self, features: int = FEATURES):
         super().__init__()
@@ -70,7 +71,7 @@ class SlicedSteps(Module):
 
 
 class LSTMCells(nn.Module):
-    """The exporter reorders the gates inside of the loop."""
+    """A loop in which the exporter reorders the gates."""
 
     batch_first = True
 
@@ -243,7 +244,7 @@ class Bidirectional(nn.Module):
 
 
 class ListOfStates(nn.Module):
-    """All layers in one loop; their states are replaced in a list."""
+    """All layers in one loop, which replaces their states in a list."""
 
     batch_first = False
 
@@ -278,7 +279,7 @@ class Splits(nn.Module):
         return torch.tanh(a[0]) * b[2] + b[0][..., :1], torch.cat(b, -1).sum(0)[:, :4] + h
 
 
-# With the steps of the example, and for any number of them.
+# Exported with a fixed and with a dynamic number of steps.
 FIXED = (Appended, NestedLoops, ReadsTwoBack, ListOfStates)
 DYNAMIC = (BatchFirst, SlicedSteps, LSTMCells, Unbound, Zipped, Chunks, ReversedLists, InsertedInFront,
            FromSecondStep, ReadsLast, ReadsTwoBack, TwoEachStep, NestedLoops, Stacked, Bidirectional, ListOfStates,
@@ -307,7 +308,7 @@ def export(kind, module, path, is_dynamic):
 
 
 def reference(kind, module, steps):
-    """Arrays, and loss and gradients in float64."""
+    """Returns the arrays, and the loss and gradients in float64."""
     x, h = (a.astype(np.float32) for a in inputs(kind, steps, SAMPLES))
     wide = module.double()
     given = [torch.tensor(a, dtype=torch.float64, requires_grad=True) for a in (x, h)]

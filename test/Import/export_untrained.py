@@ -1,7 +1,8 @@
-"""Writes Inputs/untrained: models in which parameters have no gradient, or share an initializer with statistics.
+"""Writes Inputs/untrained: models with parameters that have no gradient, or that share an
+initializer with running statistics.
 
-Of each model PyTorch gives the gradients of the mean squared error in float64 (NAME.npz); a parameter whose
-gradient is None there has none in the file.
+NAME.npz has PyTorch's gradients of the mean squared error in float64. Parameters whose gradient
+is None in PyTorch are not in the file.
 """
 
 import pathlib
@@ -15,7 +16,7 @@ INPUTS = pathlib.Path(__file__).parent / "Inputs" / "untrained"
 
 
 class SpikingCell(nn.Module):
-    """A leaky integrate-and-fire cell: only the head reads what a gradient passes."""
+    """A leaky integrate-and-fire cell: only parameters of the head have a gradient."""
 
     def __init__(self):
         super().__init__()
@@ -33,7 +34,7 @@ class SpikingCell(nn.Module):
 
 
 class SpikingScan(SpikingCell):
-    """The same as a loop, with a learned first state."""
+    """SpikingCell in a loop, with a learned initial state."""
 
     def __init__(self):
         super().__init__()
@@ -50,7 +51,7 @@ class SpikingScan(SpikingCell):
 
 
 class LeakyScan(SpikingScan):
-    """A loop whose output is a spike, and whose state has a path of its own."""
+    """A loop that outputs spikes and membrane potential, so that gradients reach the cell."""
 
     def forward(self, x):
         def body(carry, x):
@@ -63,7 +64,7 @@ class LeakyScan(SpikingScan):
 
 
 class Steps(nn.Module):
-    """Parameters before operations that are flat: all but `smooth`, `table` and `head`."""
+    """Parameters before piecewise constant operations, except `smooth`, `table` and `head`."""
 
     def __init__(self):
         super().__init__()
@@ -80,7 +81,7 @@ class Steps(nn.Module):
 
 
 class TwoHeads(nn.Module):
-    """The loss is on the first output."""
+    """Two outputs; the loss is on the first one."""
 
     def __init__(self):
         super().__init__()
@@ -94,7 +95,7 @@ class TwoHeads(nn.Module):
 
 
 class FreshNorms(nn.Module):
-    """Untrained normalizations, which the exporter gives one array of ones and one of zeros."""
+    """Untrained normalizations; the exporter merges all their ones, and all their zeros."""
 
     def __init__(self):
         super().__init__()
@@ -112,7 +113,7 @@ class FreshNorms(nn.Module):
 
 
 class ZeroScale(nn.Module):
-    """A scale of zeros, as residual blocks start with: it equals the bias and the mean."""
+    """A scale of zeros, as at the start of residual blocks: equal to the bias and the mean."""
 
     def __init__(self):
         super().__init__()
@@ -125,7 +126,7 @@ class ZeroScale(nn.Module):
 
 
 B = torch.export.Dim("B")
-# The class, the shapes of inputs, and the axis of samples.
+# The class, the shapes of inputs, and the batch axis.
 MODELS = {
     "spiking_cell": (SpikingCell, ((2, 3), (2, 4), (2, 4)), 0),
     "spiking_scan": (SpikingScan, ((5, 2, 3),), 1),
@@ -148,7 +149,7 @@ def take_gradients(module, inputs, target):
 
 
 def save_constants():
-    """A tanh layer and a linear one, whose models are written by test_constant_weights.py."""
+    """Saves a tanh layer and a linear one; test_constant_weights.py builds the models."""
     torch.manual_seed(0)
     shapes = {"W": (3, 4), "R": (4, 4), "B": (4,), "V": (4, 2), "b": (2,)}
     weights = {name: torch.randn(shape).double().requires_grad_() for name, shape in shapes.items()}
@@ -176,7 +177,7 @@ def main():
             input_names=["x", "v", "z"][: len(shapes)], output_names=["y", "v_next", "z_next"][:count],
             dynamic_shapes=tuple({axis: B} for _ in shapes),
         )  # fmt: skip
-        # Steps of a stream.
+        # Several time steps of a stream.
         if name == "spiking_cell":
             inputs[0] = torch.randn(5, 2, 3)
         double = [x.double() for x in inputs]

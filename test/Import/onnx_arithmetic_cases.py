@@ -1,4 +1,4 @@
-"""Cases of shape arithmetic, as exporters write it: for onnx_cases.py."""
+"""Cases of shape arithmetic as written by exporters, for onnx_cases.py."""
 
 import numpy as np
 from onnx import helper
@@ -6,7 +6,7 @@ from onnx_case import Case, floats, ints, model
 
 
 def arithmetic_cases():
-    """Graphs in which sizes are computed from the shape of x[T, B, 4]."""
+    """Graphs that compute sizes from the shape of x[T, B, 4]."""
     x = floats(5, 3, 4)
 
     def build(name, nodes, initializers=(), output=("y", None), opset=17):
@@ -77,7 +77,7 @@ def arithmetic_cases():
         scalars + lists,
         ("y", (np.int64, [2])),
     )
-    # A size that is only known after two names turn out to be the same.
+    # The size is known only after two symbols are unified.
     yield Case(
         "arithmetic-unified-names",
         model(

@@ -1,4 +1,4 @@
-"""A case is a model and the arrays that feed it."""
+"""A test case: a model and its input arrays."""
 
 import dataclasses
 
@@ -23,12 +23,12 @@ class Case:
 
 
 def generator(*key):
-    """A random generator that depends on the case only."""
+    """Returns a random generator that is seeded by the case."""
     return np.random.default_rng(list(repr(key).encode()))
 
 
 def model(nodes, inputs, outputs, initializers=(), opset=17):
-    """`inputs` and `outputs` are pairs of name and shape, or of name and (dtype, shape)."""
+    """Builds a model; `inputs` and `outputs` are pairs (name, shape) or (name, (dtype, shape))."""
 
     def info(name, kind):
         dtype, shape = kind if isinstance(kind, tuple) else (np.float32, kind)
@@ -47,7 +47,7 @@ def model(nodes, inputs, outputs, initializers=(), opset=17):
 
 
 def op_case(op, arrays, outputs=1, opset=17, constants=(), label="", shapes=None, **attributes):
-    """One node; `constants` names initializers, `shapes` gives symbolic shapes."""
+    """Returns a case with one node; `constants` are initializers, `shapes` may be symbolic."""
     names = list(arrays)
     results = [f"y{i}" for i in range(outputs)]
     node = helper.make_node(
@@ -59,7 +59,7 @@ def op_case(op, arrays, outputs=1, opset=17, constants=(), label="", shapes=None
     initializers = [(n, arrays[n]) for n in constants]
     outputs_info = [(n, (np.float32, None)) for n in results]
     built = model([node], inputs, outputs_info, initializers, opset)
-    # The checker wants types of outputs; inference knows them.
+    # The checker requires types of outputs; shape inference adds them.
     for output in built.graph.output:
         output.ClearField("type")
     built = onnx.shape_inference.infer_shapes(built)

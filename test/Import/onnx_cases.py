@@ -1,6 +1,6 @@
-"""Small models that together use every op, attribute and opset that the importer accepts.
+"""Small models that together use every operator, attribute and opset supported by the importer.
 
-What a model must compute is never written down here: the tests ask ONNX Runtime.
+ONNX Runtime computes the expected results.
 """
 
 import numpy as np
@@ -27,7 +27,7 @@ def recurrent_case(
     label="",
     **attributes,
 ):
-    """One layer with all of its outputs; sizes are T, B, I and H."""
+    """Returns a recurrent layer with all its outputs; sizes are T, B, I and H."""
     rng = generator(op, direction, layout, bias, initial, opset, label)
     time, batch, features, hidden = sizes
     directions = 2 if direction == "bidirectional" else 1
@@ -86,7 +86,7 @@ def recurrent_case(
 def recurrent_cases():
     for op in GATES:
         for direction in ("forward", "reverse", "bidirectional"):
-            # ONNX Runtime has no kernels for layout 1: the tests turn it into layout 0.
+            # ONNX Runtime has no kernels for layout 1, so the tests convert it to layout 0.
             yield recurrent_case(op, direction)
             yield recurrent_case(op, direction, layout=1, opset=14)
             yield recurrent_case(op, direction, bias=False, initial=False, opset=7)

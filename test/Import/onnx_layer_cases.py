@@ -1,4 +1,4 @@
-"""Cases of windows, what stands around them, and activations: for onnx_cases.py."""
+"""Cases of convolution, pooling, padding, normalization and activations, for onnx_cases.py."""
 
 import numpy as np
 from onnx import helper
@@ -126,7 +126,7 @@ def normalization_cases():
                 arrays,
                 outputs=3,
                 opset=15,
-                constants=["s", "b"],  # statistics that nothing can store
+                constants=["s", "b"],  # statistics that are not initializers
                 shapes={"x": symbolic},
                 label=f"rank{len(shape)}",
                 training_mode=1,

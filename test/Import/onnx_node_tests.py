@@ -39,8 +39,8 @@ LEAST_SHARE = 0.95
 SIZES_FIRST = ("ConstantOfShape", "If", "Loop", "Range")
 SETTINGS = ("Resize", "Upsample")
 
-# Where sizes are rounded, their expected values take the corners of sizes that are not; ONNX Runtime
-# takes those of the result, as the text of the operator has it.
+# If a size is rounded, the expected values align the corners of the unrounded size. ONNX Runtime
+# aligns the corners of the result, as the specification says.
 UNROUNDED = ("test_resize_downsample_scales_cubic_align_corners", "test_resize_downsample_scales_linear_align_corners")
 
 
@@ -58,7 +58,7 @@ class NodeTest:
 
 @dataclasses.dataclass
 class Outcome:
-    """`reason` is why a test is refused, or what is wrong with its results."""
+    """The outcome of a test; `reason` is the refusal or the error of a wrong result."""
 
     name: str
     op: str
@@ -67,7 +67,7 @@ class Outcome:
 
 
 def supported_ops():
-    """The operators in the importer's table."""
+    """Returns the operators in the importer's table."""
     translate = harness.require_tool("bppsa-translate")
     page = harness.check_succeeded(harness.run(translate, "--list-onnx-support")).stdout
     rows = [line for line in page.splitlines() if line.startswith("| ")]
@@ -83,7 +83,7 @@ def has_known_types(graph):
 
 
 def drops_elements(node, values):
-    """Whether a Dropout is in training mode and its ratio, 0.5 where it has none, is not zero."""
+    """Returns whether a Dropout is in training mode and its ratio (default 0.5) is nonzero."""
     if node.op_type != "Dropout" or len(node.input) < 3 or not np.any(values[node.input[2]]):
         return False
     return not node.input[1] or float(values[node.input[1]]) != 0
@@ -96,7 +96,7 @@ def is_setting(op, position, value):
 
 
 def raise_opset(model):
-    """Opset 7 where the node is older and means the same there."""
+    """Raises the opset to 7 if the operator did not change in between."""
     (opset,) = model.opset_import
     schema = onnx.defs.get_schema(model.graph.node[0].op_type, 7 if opset.version < 7 else opset.version)
     if schema.since_version <= opset.version:
@@ -104,7 +104,7 @@ def raise_opset(model):
 
 
 def convert(test):
-    """The test with its settings as initializers; nothing if it does not count."""
+    """Returns the test with its settings as initializers, or None if it is not counted."""
     graph = test.model.graph
     if "_expanded" in test.name or len(graph.node) != 1 or graph.node[0].domain:
         return None
@@ -128,9 +128,9 @@ def convert(test):
 
 
 def node_tests():
-    """The tests that count, by name."""
+    """Returns the counted tests by name."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # from tests of other operators, on purpose
+        warnings.simplefilter("ignore")  # tests of other operators warn on purpose
         from onnx.backend.test.case.node import collect_testcases
 
         converted = list(map(convert, collect_testcases(None)))
@@ -139,7 +139,7 @@ def node_tests():
 
 
 def find_reason(message):
-    """What one line of an error says after the name of the file and that of the node."""
+    """Returns the error message without the names of the file and the node."""
     lines = message.splitlines()
     assert len(lines) == 1 and "error: " in lines[0], f"no single error line: {message}"
     text = lines[0].split("error: ", 1)[1]
@@ -147,7 +147,7 @@ def find_reason(message):
 
 
 def check(test):
-    """The Outcome of one test."""
+    """Runs one test and returns its outcome."""
     translate = harness.require_tool("bppsa-translate")
     with tempfile.TemporaryDirectory() as name:
         directory = pathlib.Path(name)
@@ -169,7 +169,7 @@ def check(test):
 
 
 def count(tests):
-    """The outcomes of all `tests`, by operator."""
+    """Returns the outcomes of all `tests` by operator."""
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         outcomes = list(pool.map(check, tests.values()))
     by_op = collections.defaultdict(list)

@@ -1,5 +1,5 @@
-"""Cases of comparisons, reductions, normalization, windows that spread and moved elements: for
-onnx_cases.py."""
+"""Cases of logic, arithmetic, reductions, normalization, transposed convolution, padding, data
+movement, indexing and Einsum, for onnx_cases.py."""
 
 import numpy as np
 from onnx import helper
@@ -24,7 +24,7 @@ def logic_cases():
         yield op_case(op, known, constants=["a", "b"], label="known")
     yield op_case("Not", {"a": bools(3, 4)}, shapes=symbolic)
     yield op_case("Not", {"a": bools(3, 4)}, constants=["a"], label="known")
-    # What sizes tell is decided by the importer.
+    # The importer evaluates comparisons and arithmetic of sizes.
     shape = [helper.make_node("Shape", ["x"], ["s"])]
     for op, last in (
         ("Less", ["s", "c"]),
@@ -216,7 +216,7 @@ def moving_cases():
 
 
 def resize_cases():
-    """Symbolic sizes of samples, and of images whose elements are repeated."""
+    """Symbolic batch sizes; symbolic image sizes if elements are repeated."""
     image = floats(2, 3, 5, 4)
     scales = {"x": image, "roi": None, "s": np.array([1, 1, 2, 3], np.float32)}
     for options in ({}, {"coordinate_transformation_mode": "asymmetric", "nearest_mode": "floor"}):

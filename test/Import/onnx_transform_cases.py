@@ -1,4 +1,4 @@
-"""Cases of attention, spectra, joined updates and integers: for onnx_cases.py."""
+"""Cases of attention, Fourier transforms, scatters, integers and resizing, for onnx_cases.py."""
 
 import numpy as np
 from onnx import TensorProto, helper, numpy_helper
@@ -55,7 +55,7 @@ def fourier_cases():
 
 
 def joined_cases():
-    """Several updates of one element, and elements that none reaches."""
+    """Scatters with several updates of one element and with elements that are not updated."""
     x, picks = floats(4, 3), np.array([[2], [0], [2], [-2]])
     for how in ("add", "mul", "max", "min"):
         arrays = {"d": x, "i": picks, "u": floats(4, 3, key=1)}
@@ -121,7 +121,7 @@ def more_resize_cases():
 
 
 def computed_resize_cases():
-    """Scales and sizes as exporters have them computed: joined, and of sizes as floats."""
+    """Scales and sizes computed as exporters do: concatenated, and sizes as floats."""
     x = floats(2, 2, 3, 4)
 
     def case(label, nodes, initializers, inputs, shape, output):

@@ -1,4 +1,4 @@
-"""Nodes that are refused, and what the message says: for test_refusals.py."""
+"""Nodes that the importer refuses, and the expected messages, for test_refusals.py."""
 
 import numpy as np
 import onnx_cases
@@ -15,7 +15,7 @@ ARRAYS = {
 NEW = {"opset": 7, "mode": "reflect"}
 
 
-# Operator, attributes (with `arrays`, `constants`, `opset` and `shapes` of the model), words.
+# Operator, attributes (and `arrays`, `constants`, `opset` and `shapes` of the model), message.
 OPERATORS = [
     ("Pad", {"opset": 7, "pads": [0, -3, 0, -2]}, "takes 5 elements away from dimension 1 of size 4"),
     ("Pad", {**NEW, "pads": [3, 0, 0, 0]}, "pads dimension 0 of size 3 by 3 elements in mode 'reflect'"),

@@ -1,4 +1,4 @@
-"""BitCast, whose results from computed floats have no derivative."""
+"""BitCast: bits of inputs can be reinterpreted; bits of computed floats have no derivative."""
 
 import harness
 import numpy as np
@@ -20,7 +20,7 @@ def make_model(nodes, type_):
 
 @pytest.mark.parametrize("options", [[], ["--target=cuda", "--emulate"]], ids=["cpu", "emulated"])
 def test_program(options):
-    """Floats of the bits of an input, and the gradient of what they are multiplied with."""
+    """Reinterprets an input as floats and differentiates a product with them."""
     model = make_model([("BitCast", "x", "f", {"to": F32}), ("Mul", "f w", "y", {})], I32)
     values = np.random.default_rng(1).normal(size=(4, 3)).astype(np.float32)
     arrays = {"x": values.view(np.int32)}
@@ -32,8 +32,8 @@ def test_program(options):
     np.testing.assert_allclose(found, (2 * wide * wide * w).sum(0) / 12, rtol=1e-5)
 
 
-def test_integers_have_no_gradient():
-    """The sign bit as a mask, as Cast to an integer."""
+def test_sign_bit_mask():
+    """Uses the sign bit as a mask; like a Cast to integers, it has no gradient."""
     nodes = [("BitCast", "x", "bits", {"to": I32}), ("Less", "bits zero", "negative", {}),
              ("Mul", "x w", "scaled", {}), ("Where", "negative scaled x", "y", {})]  # fmt: skip
     model = make_model(nodes, F32)

@@ -1,4 +1,7 @@
-"""Weights in Constant nodes are named, and trained by --train (references of PyTorch by export_untrained.py)."""
+"""Weights in Constant nodes are reported, and trained with --train.
+
+export_untrained.py records the reference values from PyTorch.
+"""
 
 import harness
 import numpy as np
@@ -33,7 +36,7 @@ def make_model(nodes, functions=(), initializers=()):
 
 
 def make_recurrence():
-    """The node RNN, whose weights are constants in another layout."""
+    """Returns an RNN node whose weights are transposed and reshaped constants."""
     return [
         *(constant(name) for name in WEIGHTS),
         helper.make_node("Transpose", ["W"], ["Wt"]),
@@ -56,7 +59,7 @@ def make_head():
 
 
 def make_scan():
-    """A loop with the constants in its body."""
+    """Returns a loop with constants in its body."""
     body = helper.make_graph(
         [
             *(constant(name) for name in ("W", "R", "B")),
@@ -82,7 +85,7 @@ def make_scan():
 
 
 def make_functions():
-    """A function of constants in a function."""
+    """Returns a function with constants, nested in another function."""
     domain = [helper.make_opsetid("", 17), helper.make_opsetid("local", 1)]
     inner = helper.make_function(
         "local", "Inner", ["h"], ["y"], [constant("V"), constant("b"), *make_head()], domain
@@ -138,8 +141,9 @@ def test_untrained_constants(name, tmp_path):
         assert ("Constant nodes" in said) == (words == ["--loss=vjp"])
 
 
-def test_some_constants(tmp_path):
-    """Matrices in Constant nodes, a bias in an initializer: the compiler and the program say what is not trained."""
+def test_partly_constant_weights(tmp_path):
+    """Matrices are in Constant nodes and a bias is an initializer: the compiler and the program
+    list the untrained weights."""
     nodes = [node for node in [*make_recurrence(), *make_head()] if node.output[0] != "b"]
     onnx.save(make_model(nodes, initializers=["b"]), tmp_path / "model.onnx")
     words = [harness.require_tool("bppsa-compile"), tmp_path / "model.onnx", "--loss=mse", "-O0", "--mcpu=native"]
@@ -156,8 +160,8 @@ def test_some_constants(tmp_path):
     assert said == ""
 
 
-def test_fixed_tables(tmp_path):
-    """A table of constants that arithmetic changes before a product is no weight."""
+def test_constant_tables_are_not_weights(tmp_path):
+    """A constant table that is the input of other arithmetic before a product is not a weight."""
     table = np.arange(8, dtype=np.float32).reshape(4, 2)
     nodes = [
         constant("table", table),

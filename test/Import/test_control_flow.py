@@ -1,4 +1,4 @@
-"""If, bound inputs and model-local functions, against ONNX Runtime on the unbound model."""
+"""If, bound inputs and model-local functions, compared with ONNX Runtime on the unbound model."""
 
 import re
 
@@ -29,7 +29,7 @@ def constant(name, value, dtype=np.int64):
 
 
 def nested_if():
-    """By the rate: tanh or, with an If of its own on a size, sum or product; ranks differ."""
+    """An If that selects tanh or a nested If on a size, whose branches differ in rank."""
     inner = node(
         "If",
         ["is_three"],
@@ -61,7 +61,7 @@ def nested_if():
 
 
 def warned(model, tmp_path, *options):
-    """What the importer says of a model that it accepts."""
+    """Imports a model that must be accepted and returns the messages."""
     path = tmp_path / "warned.onnx"
     path.write_bytes(model.SerializeToString())
     translate = harness.require_tool("bppsa-translate")
@@ -80,7 +80,7 @@ def test_nested_if(rate, width, tmp_path):
     np.testing.assert_allclose(found[0], wanted, rtol=2e-5, atol=2e-6)
 
 
-def test_unread_initializers_are_noted(tmp_path):
+def test_unread_initializers_are_reported(tmp_path):
     text = warned(nested_if(), tmp_path, "--bind=sr=16000", "--bind=W=3")
     assert len(text.splitlines()) == 1, text
     assert "warning: the graph does not read the initializers 'w'; they are not trained" in text
@@ -89,7 +89,7 @@ def test_unread_initializers_are_noted(tmp_path):
 
 
 def scaled_if(other_name):
-    """x k or -k2 x, with the factors in the branches."""
+    """Selects x k or -x k2, with the factors as initializers of the branches."""
     weights = [("k", onnx_cases.floats(3))]
     then = branch([node("Mul", ["x", "k"], ["a"])], ["a"], weights)
     others = [(other_name, onnx_cases.floats(3, key=1))]
@@ -99,7 +99,7 @@ def scaled_if(other_name):
 
 
 def test_parameters_of_branches(tmp_path):
-    """They are arguments; those of the branch that is not taken are not trained."""
+    """Initializers of branches become arguments; those of the untaken branch are frozen."""
     model = scaled_if("k2")
     for bound, unread in (("true", "k2"), ("false", "k")):
         text = warned(model, tmp_path, f"--bind=c={bound}")
@@ -112,8 +112,8 @@ def test_parameters_of_branches(tmp_path):
     assert re.search(r'bppsa.frozen, bppsa.parameter = "k2"', ir)
 
 
-def test_branches_with_one_name_hold_constants(tmp_path):
-    """Whose values are told apart by where they stand, and which a warning names."""
+def test_branch_initializers_with_equal_names_are_constants(tmp_path):
+    """The branches use different values, and a warning names the initializers."""
     model = scaled_if("k")
     for value in (True, False):
         text = warned(model, tmp_path, f"--bind=c={value}".lower())
@@ -139,12 +139,12 @@ def test_branches_with_one_name_hold_constants(tmp_path):
         (["--bind=x=1"], ["condition 'is_fast' depends on data"]),
     ],
 )
-def test_refused(options, words, tmp_path):
+def test_invalid_bindings_are_refused(options, words, tmp_path):
     refuse(tmp_path, nested_if(), *words, options=options)
 
 
-def test_list_gives_a_dimension(tmp_path):
-    """A list of three makes N three."""
+def test_bound_list_sets_dimension(tmp_path):
+    """A list of three values sets N to three."""
     nodes = [node("Add", ["x", "b"], ["y"])]
     model = onnx_cases.model(nodes, [("x", ["M", "N"]), ("b", ["N"])], [("y", None)])
     bound = np.array([1.5, -2, 0.25], np.float32)
@@ -163,7 +163,7 @@ def function(name, inputs, outputs, nodes, attributes=(), **keywords):
 
 
 def reference(name, refers):
-    """A float attribute that is one of the function's."""
+    """A float attribute that refers to an attribute of the function."""
     return AttributeProto(name=name, type=AttributeProto.FLOAT, ref_attr_name=refers)
 
 
@@ -181,7 +181,7 @@ def call(name, inputs, outputs, label="", **attributes):
 
 
 def leaky(default=None):
-    """Leaky ReLU with `slope`, of which two attributes of nodes are made."""
+    """Leaky ReLU and ELU whose attributes refer to `slope`."""
     inner = helper.make_node("LeakyRelu", ["a"], ["t"], name="relu")
     inner.attribute.append(reference("alpha", "slope"))
     outer = helper.make_node("Elu", ["t"], ["b"], name="elu")
@@ -199,13 +199,13 @@ def check(model, tmp_path):
 
 
 @pytest.mark.parametrize("default", [None, 0.3])
-def test_attributes_by_reference(default, tmp_path):
+def test_attribute_references(default, tmp_path):
     nodes = [call("Leaky", ["x"], ["u"], slope=0.2), call("Leaky", ["u"], ["y"])]
     check(with_functions(nodes, [leaky(default)]), tmp_path)
 
 
 def test_nested_calls(tmp_path):
-    """Two calls of a function that calls another one twice, in a branch too."""
+    """Two calls of a function that itself calls another function twice, once in a branch."""
     then = branch([call("Leaky", ["p"], ["q"], slope=0.1)], ["q"])
     other = branch([node("Neg", ["p"], ["r"])], ["r"])
     nodes = [
@@ -220,7 +220,7 @@ def test_nested_calls(tmp_path):
 
 
 def test_optional_operands(tmp_path):
-    """A missing input stays missing, an output that is an input is a copy."""
+    """A missing input remains missing, and an output that is an input is copied."""
     nodes = [node("Clip", ["a", "low", "high"], ["b"])]
     clip = function("Clip2", ["a", "low", "high"], ["b", "a"], nodes)
     zero = constant("zero", 0.0, np.float32)
@@ -231,12 +231,12 @@ def test_optional_operands(tmp_path):
     np.testing.assert_array_equal(z, X)
 
 
-def test_names_in_messages(tmp_path):
+def test_node_names_in_messages(tmp_path):
     bad = function("Bad", ["a"], ["b"], [helper.make_node("LRN", ["a"], ["b"], name="inner", size=3)])
     refuse(tmp_path, with_functions([call("Bad", ["x"], ["y"], "outer")], [bad]), "'outer/inner'")
 
 
-def test_bad_functions(tmp_path):
+def test_invalid_functions(tmp_path):
     loop = function("Loop1", ["a"], ["b"], [call("Loop1", ["a"], ["b"])])
     refuse(tmp_path, with_functions([call("Loop1", ["x"], ["y"])], [loop]), "in a circle")
     calls = [call("Leaky", ["x"], ["y"], slop=0.2)]
@@ -250,8 +250,8 @@ def test_bad_functions(tmp_path):
     refuse(tmp_path, with_functions(calls, [old]), "imports opset 13, accepted: 17")
 
 
-def test_overload(tmp_path):
-    """Two functions of one name."""
+def test_overloads(tmp_path):
+    """Two functions have the same name."""
     first, second = leaky(), function("Leaky", ["a"], ["b"], [node("Tanh", ["a"], ["b"])])
     second.overload = "tanh"
     calls = [call("Leaky", ["x"], ["u"], slope=0.2), call("Leaky", ["u"], ["y"])]

@@ -1,4 +1,4 @@
-"""Models as PyTorch's exporters write them: what the interpreter computes, and ONNX Runtime."""
+"""Models from PyTorch's exporters, interpreted and compared with ONNX Runtime."""
 
 import re
 
@@ -21,14 +21,14 @@ def test_model(path, tmp_path):
     found, wanted = test_forward.interpret(case, tmp_path), test_forward.expected(case)
     for left, right in zip(found, wanted, strict=True):
         np.testing.assert_allclose(left, right, rtol=2e-5, atol=2e-6)
-    # The input's axes are found by data flow.
+    # Data flow analysis finds the batch and time axes of the input.
     argument = (tmp_path / "model.mlir").read_text().split("%arg1")[0]
     for name, role in zip(axes, ("batch", "time") if axes[0] == "B" else ("time", "batch")):
         assert re.search(rf"bppsa.{role}_axis = {axes.index(name)} : i64", argument)
 
 
 def test_model_that_drops_a_step():
-    """Shorter batches, at which variants are timed, must not make an array of the model empty."""
+    """Variants are timed on shorter batches, which must not make an array of the model empty."""
     path = harness.ROOT / "test" / "Import" / "Inputs" / "flip_differences_dynamo.onnx"
     program = harness.compile_model(path, "--loss=mse")
     x, target = onnx_cases.floats(7, 2, 4), onnx_cases.floats(6, 2, 3)

@@ -1,6 +1,6 @@
-"""Sizes that an exporter fixed: the note, `--dynamic`, and what cannot be released.
+"""Sizes fixed by the exporter: the note about them, and --dynamic.
 
-Inputs/fixed, of four samples and six steps, are written by export_fixed.py.
+export_fixed.py writes the models in Inputs/fixed for four samples and six steps.
 """
 
 import pathlib
@@ -39,7 +39,7 @@ def compile_to_ir(model, tmp_path, *options):
 
 
 @pytest.mark.parametrize("name, exporter", CASES)
-def test_a_note_says_what_is_fixed(name, exporter, tmp_path):
+def test_note_about_fixed_batch_size(name, exporter, tmp_path):
     result = harness.check_succeeded(compile_to_ir(load(name, exporter), tmp_path))
     assert "note: " in result.stderr and "warning" not in result.stderr
     assert "the number of samples (axis 0 of 'x') is fixed by the exporter" in result.stderr
@@ -49,16 +49,16 @@ def test_a_note_says_what_is_fixed(name, exporter, tmp_path):
 
 
 @pytest.mark.parametrize("name, exporter", CASES)
-def test_released_models_take_any_number_of_samples(name, exporter, tmp_path):
+def test_dynamic_batch_size(name, exporter, tmp_path):
     model = load(name, exporter)
     program = harness.compile_model(model, *OPTIONS, "--dynamic=x:0")
     x = make_x(model, 12)
-    # ONNX Runtime takes the model that was exported four samples at a time.
+    # ONNX Runtime runs the exported model on batches of four samples.
     expected = np.concatenate([run_onnx(model, x[i : i + 4]) for i in range(0, 12, 4)])
     for samples in (1, 5, 12):
         (found,) = program.infer({"x": x[:samples]}).values()
         np.testing.assert_allclose(found, expected[:samples], rtol=1e-5, atol=1e-6)
-    # So does the model that is saved, of any number.
+    # The saved model has a dynamic batch size in ONNX Runtime.
     data, saved = tmp_path / "data.npz", tmp_path / "saved.onnx"
     np.savez(data, x=x[:5], target=expected[:5])
     command = ["train", "--data", data, "--batch", "5", "--lr", "0", "--save", saved]
@@ -69,13 +69,13 @@ def test_released_models_take_any_number_of_samples(name, exporter, tmp_path):
 
 
 @pytest.mark.parametrize("exporter", ["torchscript", "dynamo"])
-def test_steps_and_samples_are_released_together(exporter):
+def test_dynamic_steps_and_batch_size(exporter):
     model = load("gru", exporter)
     program = harness.compile_model(model, *OPTIONS, "--dynamic=x:0", "--dynamic=x:1")
     x = make_x(model, 4)
     (whole,) = program.infer({"x": x}).values()
     np.testing.assert_allclose(whole, run_onnx(model, x), rtol=1e-5, atol=1e-6)
-    # States are zero after steps of zeros before the first one only where nothing is added.
+    # Different numbers of steps give different outputs.
     shorter, longer = (program.infer({"x": x[:3, :steps]}) for steps in (2, 6))
     assert shorter["y"].shape == longer["y"].shape == (3, 2)
     assert not np.allclose(shorter["y"], longer["y"])
@@ -114,19 +114,19 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_what_cannot_be_released(name, tmp_path):
+def test_invalid_dynamic_axes(name, tmp_path):
     build, option, status, words = REFUSED[name]
     result = compile_to_ir(build(), tmp_path, option)
     assert result.returncode == status and words in result.stderr, result.stderr
     assert result.stderr.count("\n") == 1
 
 
-def test_no_note_where_the_graph_needs_the_size(tmp_path):
+def test_no_note_if_the_graph_needs_the_size(tmp_path):
     result = harness.check_succeeded(compile_to_ir(row_for_each_sample(), tmp_path))
     assert "fixed by the exporter" not in result.stderr
 
 
-def test_an_axis_of_any_size_has_nothing_to_release(tmp_path):
+def test_dynamic_axis_is_refused_again(tmp_path):
     model = row_for_each_sample()
     model.graph.input[0].type.tensor_type.shape.dim[0].dim_param = "N"
     result = compile_to_ir(model, tmp_path, "--dynamic=x:0")

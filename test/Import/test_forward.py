@@ -1,4 +1,4 @@
-"""What the importer makes of a model, run by the reference interpreter, against ONNX Runtime."""
+"""Imported models, run by the reference interpreter and compared with ONNX Runtime."""
 
 import re
 
@@ -14,12 +14,12 @@ ALL = {case.name: case for case in onnx_cases.all_cases()}
 ROLES = re.compile(r'bppsa\.(?:input|parameter|output) = "([^"]*)"')
 
 
-def test_names_are_distinct():
+def test_case_names_are_distinct():
     assert len(ALL) == len(list(onnx_cases.all_cases()))
 
 
 def time_major(model, arrays):
-    """ONNX Runtime has no kernels for layout 1: transposes the arrays and drops the attribute."""
+    """Converts layout 1, for which ONNX Runtime has no kernels, to layout 0."""
     node = next((n for n in model.graph.node if n.op_type in onnx_cases.GATES), None)
     layout = [a for a in node.attribute if a.name == "layout" and a.i] if node else []
     if not layout:
@@ -42,7 +42,7 @@ def time_major(model, arrays):
 
 
 def expected(case):
-    # ONNX Runtime does not know the newest operators.
+    # ONNX Runtime does not support the newest operators.
     if case.model.opset_import[0].version > 25:
         return onnx.reference.ReferenceEvaluator(case.model).run(None, case.arrays)
     model, arrays, restore = time_major(case.model, case.arrays)
@@ -53,7 +53,7 @@ def expected(case):
 
 
 def interpret(case, directory, *options):
-    """The outputs that the imported graph computes; `options` are those of the importer."""
+    """Imports the graph with `options` and returns its interpreted outputs."""
     translate = harness.require_tool("bppsa-translate")
     interpreter = harness.require_tool("bppsa-interpret")
     source, ir = directory / "model.onnx", directory / "model.mlir"

@@ -1,6 +1,6 @@
-"""Valid models with random changes to their structure: imported, or refused in one line.
+"""Valid models with random structural changes are imported or refused with one line.
 
-Run one seed again with BPPSA_FUZZ_SEED=N; BPPSA_FUZZ_COUNT=N runs more of them.
+BPPSA_FUZZ_SEED=N reruns one seed; BPPSA_FUZZ_COUNT=N runs more seeds.
 """
 
 import math
@@ -121,7 +121,7 @@ def check(seed, directory):
     assert all(": warning: " in line or ": note: " in line for line in others), message
 
 
-def test_changed_models(tmp_path):
+def test_mutated_models(tmp_path):
     seed = os.environ.get("BPPSA_FUZZ_SEED")
     seeds = [int(seed)] if seed else range(int(os.environ.get("BPPSA_FUZZ_COUNT", "300")))
     print(f"seeds: {seeds}")

@@ -1,4 +1,4 @@
-"""Models of float16 and bfloat16, which are computed in float32."""
+"""Models in float16 and bfloat16 are computed in float32."""
 
 import harness
 import numpy as np
@@ -12,7 +12,7 @@ HALF = np.float16([[0.5, -1.25, 6e-8, -3e-5], [65504, 1e-3, -0.0, 2], [0.1, 0.2,
 
 
 def brain(array):
-    """Rounded towards zero."""
+    """Converts to bfloat16 by truncation."""
     return (np.float32(array).view(np.uint32) >> 16).astype(np.uint16)
 
 
@@ -34,7 +34,7 @@ BIAS = brain([0.3, -0.7])
 
 
 def make_model():
-    """Both types as initializers, inputs, outputs, casts and constants."""
+    """Returns a model with both types in initializers, inputs, outputs, casts and constants."""
     nodes = [
         ("MatMul", "x w", "h", {}),
         ("Cast", "h", "wide", {"to": F32}),
@@ -70,8 +70,8 @@ def test_outputs(dtype):
     np.testing.assert_allclose(found, wanted(X), rtol=2e-6, atol=1e-6)
 
 
-def test_special_numbers():
-    """Subnormal numbers and negative zeros of float16 arrays are exact."""
+def test_special_values():
+    """Subnormals and negative zeros of float16 arrays are converted exactly."""
     node = helper.make_node("Mul", ["x", "s"], ["y"], name="node")
     graph = helper.make_graph([node], "g", [helper.make_tensor_value_info("x", F16, ["N", 4])],
                               [helper.make_tensor_value_info("y", F16, ["N", 4])],
@@ -83,7 +83,7 @@ def test_special_numbers():
 
 
 def test_saved_model(tmp_path):
-    """It is of float32, opens in ONNX Runtime and gives the same outputs."""
+    """The saved model is in float32 and computes the same outputs in ONNX Runtime."""
     program = harness.compile_model(make_model(), "--loss=mse")
     data, saved = tmp_path / "data.npz", tmp_path / "saved.onnx"
     np.savez(data, x=X, target=np.ones((5, 2), np.float16))
@@ -100,7 +100,7 @@ def test_saved_model(tmp_path):
     np.testing.assert_allclose(found, expected, rtol=2e-6, atol=1e-6)
 
 
-def test_note(tmp_path):
+def test_note_about_float32(tmp_path):
     (tmp_path / "model.onnx").write_bytes(make_model().SerializeToString())
     command = [harness.require_tool("bppsa-compile"), tmp_path / "model.onnx", "-o", tmp_path / "out"]
     result = harness.check_succeeded(harness.run(*command, "--loss=mse", "--compile-to=import"))

@@ -1,4 +1,4 @@
-"""Import and differentiation of long graphs: work that grows as the graph does, and no deep recursion."""
+"""Import and differentiation of long graphs take linear time and do not recurse deeply."""
 
 import random
 import resource
@@ -10,7 +10,7 @@ from onnx import TensorProto, helper
 
 
 def chain(count):
-    """Operations one after the other; each has an initializer of its own."""
+    """Returns a chain of operations with separate initializers."""
     nodes, weights = [], []
     for i in range(count):
         weights.append(helper.make_tensor(f"w{i}", TensorProto.FLOAT, [4], [0.1] * 4))
@@ -19,7 +19,7 @@ def chain(count):
 
 
 def parts(count):
-    """A split, and a concatenation of what is made of each part."""
+    """Returns a split, an operation on each part, and a concatenation."""
     names = [f"s{i}" for i in range(count)], [f"t{i}" for i in range(count)]
     nodes = [helper.make_node("Tanh", [s], [t]) for s, t in zip(*names)]
     split = helper.make_node("Split", ["x"], names[0], axis=1)
@@ -27,7 +27,7 @@ def parts(count):
 
 
 def unlike_steps(count):
-    """Products with the same few matrices, and an activation that differs from step to step."""
+    """Returns products with 40 shared matrices and activations that vary randomly between steps."""
     weights = [helper.make_tensor(f"w{i}", TensorProto.FLOAT, [4, 4], [0.1] * 16) for i in range(40)]
     nodes, rng = [], random.Random(3)
     for i in range(count // 2):
@@ -38,7 +38,7 @@ def unlike_steps(count):
 
 
 def measure(make, count, phase, directory):
-    """Seconds that the compiler works."""
+    """Returns the user time of the compiler in seconds."""
     nodes, weights, size = make(count)
     arrays = [helper.make_tensor_value_info(name, TensorProto.FLOAT, ["B", size]) for name in "xy"]
     graph = helper.make_graph(nodes, "long", arrays[:1], arrays[1:], weights)
@@ -56,5 +56,5 @@ def measure(make, count, phase, directory):
 )
 def test_linear_time(make, count, phase, tmp_path):
     short, long = (measure(make, number, phase, tmp_path) for number in (count // 8, count))
-    # Eight times as much where it is linear, 64 times where it is quadratic.
+    # The ratio is 8 if time is linear and 64 if it is quadratic.
     assert long < 25 * max(short, 0.1)

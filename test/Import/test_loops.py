@@ -1,4 +1,4 @@
-"""Scan and Loop: what is imported, by the reference interpreter, against ONNX Runtime."""
+"""Imported Scan and Loop, run by the reference interpreter and compared with ONNX Runtime."""
 
 import re
 import warnings
@@ -29,9 +29,9 @@ def test_case(name, tmp_path):
 @pytest.mark.parametrize(
     "name, types",
     [
-        ("scan-symbolic", "tensor<?x?x1x3xf32>"),  # rows are the samples
+        ("scan-symbolic", "tensor<?x?x1x3xf32>"),  # samples become rows
         ("scan-fixed", "tensor<5x2x1x3xf32>"),
-        ("scan-mixing", "tensor<5x1x2x4xf32>"),  # one row
+        ("scan-mixing", "tensor<5x1x2x4xf32>"),  # mixed samples: one row
         ("scan-reshape", "tensor<5x1x2x4xf32>"),
         ("loop-gather-0-size", "tensor<?x?x1x3xf32>"),
     ],
@@ -42,8 +42,8 @@ def test_rows(name, types, tmp_path):
     assert types in line
 
 
-def test_samples_are_found_through_loops(tmp_path):
-    """The axis of samples of inputs and outputs, which only the body ties together."""
+def test_batch_axis_through_loops(tmp_path):
+    """Only the loop body relates the batch axes of inputs and outputs."""
     interpret(loop_models.ALL["scan-axes"], tmp_path)
     (line,) = re.findall(r"func.func @forward\((.*)\{$", (tmp_path / "model.mlir").read_text(), re.M)
     names = re.findall(r'bppsa.batch_axis = (\d) : i64[^}]*bppsa.(?:input|output) = "(\w+)"', line)
@@ -52,7 +52,7 @@ def test_samples_are_found_through_loops(tmp_path):
 
 def node_tests():
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # from tests of other operators, on purpose
+        warnings.simplefilter("ignore")  # tests of other operators warn on purpose
         from onnx.backend.test.case.node import collect_testcases
 
         cases = collect_testcases(None)
@@ -62,7 +62,7 @@ def node_tests():
 
 @pytest.mark.parametrize("name", sorted(node_tests()))
 def test_node_test(name, tmp_path):
-    """Every one for Scan of opset 9 on and for Loop over tensors with a trip count."""
+    """All node tests of Scan since opset 9 and of Loop over tensors with a trip count."""
     test = node_tests()[name]
     inputs, outputs = test.data_sets[0]
     infos = [i.name for i in test.model.graph.input]
@@ -93,7 +93,7 @@ def changed(name, change):
         ("scan-fixed", "scan_output_directions", [0, 0], ["has 2 elements, accepted: 1"]),
     ],
 )
-def test_bad_attributes(name, attribute, value, words, tmp_path):
+def test_invalid_attributes(name, attribute, value, words, tmp_path):
     def change(found, attributes):
         if attribute in attributes:
             found.attribute.remove(attributes[attribute])
@@ -102,7 +102,7 @@ def test_bad_attributes(name, attribute, value, words, tmp_path):
     refuse(tmp_path, changed(name, change), "'scan' (Scan)", *words)
 
 
-def test_bad_bodies(tmp_path):
+def test_invalid_bodies(tmp_path):
     def drop_input(found, attributes):
         del attributes["body"].g.input[0]
 
@@ -115,14 +115,14 @@ def test_bad_bodies(tmp_path):
     refuse(tmp_path, changed("loop-number", drop_output), "has 2 outputs, accepted: 3")
 
 
-def test_state_that_changes_its_shape(tmp_path):
+def test_state_of_changing_shape(tmp_path):
     graph = body([node("Concat", "h xt", "h_next", axis=0)], "h xt", "h_next")
     arrays = {"h0": floats(2), "x": floats(3, 2)}
     model = case("grow", [scan(graph, "h0 x", "hn", 1)], arrays, "hn").model
     refuse(tmp_path, model, "'h' has shape [2] before and [4] after a step")
 
 
-def test_samples_that_mix(tmp_path):
+def test_body_that_mixes_samples(tmp_path):
     graph = body([node("Add", "h xt", "s"), node("Softmax", "s", "h_next", axis=0)], "h xt", "h_next")
     arrays = {"h0": floats(2, 4), "x": floats(5, 2, 4)}
     shapes = {"h0": ["B", 4], "x": ["T", "B", 4]}
@@ -149,7 +149,7 @@ def test_symbolic_capture(tmp_path):
         ("count b h0", ["the condition 'b' depends on data"]),
     ],
 )
-def test_uncounted_loops(inputs, words, tmp_path):
+def test_loops_without_fixed_trip_count(inputs, words, tmp_path):
     go_on = node("Identity", "go", "go_on")
     graph = loop_body([go_on, node("Tanh", "h", "h_next")], "h", "go_on h_next")
     arrays = {"h0": floats(3), "n": np.array(3), "b": np.array(True)}
@@ -157,7 +157,7 @@ def test_uncounted_loops(inputs, words, tmp_path):
     refuse(tmp_path, model, "'loop' (Loop)", *words)
 
 
-def test_condition_of_data(tmp_path):
+def test_data_dependent_condition(tmp_path):
     nodes = [node("Tanh", "h", "h_next"), node("Cast", "flag", "go_on", to=9)]
     graph = loop_body(nodes, "h", "go_on h_next")
     arrays = {"h0": floats(3), "flag": np.array(3)}
@@ -167,8 +167,8 @@ def test_condition_of_data(tmp_path):
         refuse(tmp_path, model, "'loop' (Loop)", "'go_on' of the body depends on data")
 
 
-def test_loops_that_explode(tmp_path):
-    """Loops inside of unrolled loops: more work than a file of this size may ask for."""
+def test_too_many_unrolled_nodes(tmp_path):
+    """Loops nested in unrolled loops exceed the limit on the number of nodes."""
     go_on = node("Identity", "go", "go_on")
     pick = [node("Unsqueeze", "i zero", "first"), node("Slice", "table first last", "rest")]
     nodes = [*pick, node("ReduceSum", "rest zero", "s", keepdims=0), node("Mul", "h s", "h_next")]
@@ -184,7 +184,7 @@ def test_loops_that_explode(tmp_path):
 
 
 def scan_of_samples(samples, **attributes):
-    """Scan of opset 8: one run for each sample, here of a sum of steps, each of which is multiplied too."""
+    """Returns a Scan of opset 8, which runs once per sample, here over sums of time steps."""
     info = onnx.helper.make_tensor_value_info
     states, results = ([info(n, onnx.TensorProto.FLOAT, [2]) for n in names] for names in ("se", "to"))
     nodes = [node("Add", "s e", "t"), node("Mul", "t e", "o")]
@@ -198,7 +198,7 @@ def scan_of_samples(samples, **attributes):
 
 
 @pytest.mark.parametrize("attributes", [{}, {"directions": [1]}], ids=["forward", "reverse"])
-def test_scan_of_samples(attributes, tmp_path):
+def test_scan_over_samples(attributes, tmp_path):
     arrays = {"h": floats(3, 2), "x": floats(3, 4, 2, key=1)}
     scanned = Case("scan", scan_of_samples(3, **attributes), arrays)
     for found, wanted in zip(interpret(scanned, tmp_path), expected(scanned), strict=True):
@@ -206,12 +206,12 @@ def test_scan_of_samples(attributes, tmp_path):
 
 
 @pytest.mark.parametrize("samples", ["N", 65])
-def test_scan_of_too_many_samples(samples, tmp_path):
+def test_scan_over_too_many_samples(samples, tmp_path):
     words = f"runs once for each of {samples} samples, accepted in opset 8: a fixed number of at most 64"
     refuse(tmp_path, scan_of_samples(samples), "'scan' (Scan)", words)
 
 
-def test_scan_of_samples_with_lengths(tmp_path):
+def test_scan_over_samples_with_lengths(tmp_path):
     model = scan_of_samples(3)
     lengths = onnx.numpy_helper.from_array(np.array([4, 2, 3]), "lengths")
     model.graph.initializer.append(lengths)

@@ -1,4 +1,4 @@
-"""How many of ONNX's own tests of operators are accepted, and a few of them as compiled programs."""
+"""ONNX's operator tests: the share of accepted tests, and some of them as compiled programs."""
 
 import harness
 import numpy as np
@@ -10,8 +10,8 @@ from test_forward import interpret
 
 TESTS = node_tests()
 
-# Operators that are to be in the importer's table, besides those of recurrent layers and dense ones.
-# ONNX tests Einsum with doubles and bfloat16 alone.
+# Operators required in the importer's table in addition to recurrent and dense layers. ONNX tests
+# Einsum only with doubles and bfloat16.
 WANTED = """
     ArgMax ArgMin And Atan Attention BitCast Ceil Celu ConvTranspose Cos CumProd CumSum DFT DepthToSpace Floor GatherElements
     GatherND GlobalMaxPool Greater GreaterOrEqual GroupNormalization InstanceNormalization Less LessOrEqual
@@ -23,7 +23,7 @@ WANTED = """
 
 
 def test_shares_and_page():
-    """Results are right wherever a test is accepted, and the page says what is refused."""
+    """All accepted tests have correct results, and the page lists the refused ones."""
     by_op = count(TESTS)
     wrong = [outcome for outcomes in by_op.values() for outcome in outcomes if outcome.status == "wrong"]
     assert not wrong
@@ -41,7 +41,7 @@ PROGRAMS = """
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_program(name):
-    """The compiled program agrees with ONNX too."""
+    """The compiled program computes the results expected by ONNX."""
     test = TESTS[f"test_{name}"]
     found = harness.compile_model(test.case.model).infer(test.case.arrays)
     names = [output.name for output in test.case.model.graph.output]
@@ -49,18 +49,18 @@ def test_program(name):
         np.testing.assert_allclose(found[output], wanted, rtol=max(test.tolerance, 1e-4), atol=2e-5)
 
 
-def test_random_results_do_not_count():
+def test_random_dropout_tests_are_not_counted():
     assert "test_training_dropout" not in TESTS and "test_training_dropout_zero_ratio" in TESTS
 
 
-def test_old_models_count_where_nothing_changed():
+def test_old_opset_is_raised_if_unchanged():
     assert TESTS["test_not_2d"].case.model.opset_import[0].version == 7
     assert onnx_node_tests.check(TESTS["test_not_2d"]).status == "right"
 
 
 @pytest.mark.parametrize("op", ["NegativeLogLikelihoodLoss", "SoftmaxCrossEntropyLoss"])
 def test_class_out_of_range(op, tmp_path):
-    """No other class is taken for one that is out of range; an ignored one counts nothing."""
+    """The loss of a class out of range is NaN, and that of an ignored class is zero."""
     for label in (-1, 3, 7):
         arrays = {"x": floats(2, 3), "t": np.array([1, label])}
         (loss,) = interpret(op_case(op, arrays, reduction="none"), tmp_path)

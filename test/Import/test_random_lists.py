@@ -1,7 +1,7 @@
-"""Random models with lists: outputs of the imported graph, or a refusal that names a node.
+"""Random models with lists of tensors are imported correctly or refused with the name of a node.
 
-BPPSA_LIST_SEED=N runs one model again; BPPSA_LIST_COUNT=N and BPPSA_LIST_COMPILED=N run more of them,
-the latter through the whole compiler. Outputs are computed in float64 and compared with ONNX Runtime.
+BPPSA_LIST_SEED=N reruns one model; BPPSA_LIST_COUNT=N and BPPSA_LIST_COMPILED=N import and
+compile more of them. Outputs are interpreted in float64 and compared with ONNX Runtime.
 """
 
 import os
@@ -26,11 +26,11 @@ def seeds(count):
 
 
 def run_by_onnxruntime(made):
-    """The outputs, or None if ONNX Runtime refuses the model or a place that its lists lack."""
+    """Returns the outputs, or None if ONNX Runtime fails or an index is out of range."""
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1
     options.log_severity_level = 4
-    # The exceptions of ONNX Runtime have no common type of their own.
+    # The exceptions of ONNX Runtime have no common base class.
     try:
         session = onnxruntime.InferenceSession(made.model.SerializeToString(), options)
         return session.run(None, made.arrays)
@@ -45,7 +45,7 @@ def has_enough_steps(made, ir):
 
 
 def check_refusal(done):
-    """One line that names a node, and status 1."""
+    """Checks for status 1 and one line that names a node."""
     message = done.stderr.strip()
     assert done.returncode == 1 and "\n" not in message and "node '" in message, (
         f"status {done.returncode}: {message[-2000:]}"

@@ -1,5 +1,8 @@
-"""Initializers are classified by what PyTorch's newer exporter records of them (export_kinds.py), else
-by names and uses."""
+"""Initializers are classified by the metadata of PyTorch's newer exporter, or else by names and
+uses.
+
+export_kinds.py writes the models.
+"""
 
 import json
 
@@ -9,7 +12,7 @@ import pytest
 
 INPUTS = harness.ROOT / "test" / "Import" / "Inputs" / "kinds"
 
-# Of each model: the initializers that are trained, those a warning calls computed from parameters, and
+# For each model: trained initializers, the warning about initializers computed from parameters, and
 # the reasons why others are not trained.
 EXPECTED = {
     "layouts": (
@@ -58,7 +61,8 @@ EXPECTED = {
 }
 
 
-# The same of models whose file records nothing: a warning names what may be buffers or constants.
+# For models without metadata: the initializers that a warning names as possible buffers, constants
+# or computed initializers.
 UNRECORDED = {
     "unrecorded_layouts": {},
     "unrecorded_normalized": {"doubtful": ("_mean", "onnx::Div_87")},
@@ -73,7 +77,7 @@ def classes_of(name, *options):
     return {entry["name"]: (entry["kind"], entry["reason"]) for entry in info["initializers"]}
 
 
-def test_options_are_reasons():
+def test_options_are_given_as_reasons():
     classes = classes_of("normalized", "--train=^add$")
     assert classes["add"] == ("trained", "--train") and classes["_mean"] == ("constant", "recorded as BUFFER")
     classes = classes_of("decay", "--freeze=bias")
@@ -114,7 +118,7 @@ def test_classification_by_names_and_uses(name):
     text = ", ".join(f"{initializer!r} (computed for Conv)" for initializer in computed)
     assert (f"in place of the parameters: {text}; " in said) == bool(computed)
     assert "because of their names only" not in said
-    # The options of the warning end it.
+    # The options that the warning suggests silence it.
     for option in ("--freeze", "--train") if doubtful else ():
         again, said = list_initializers(name, f"{option}={pattern[1:-1]}")
         assert "may be buffers" not in said
@@ -122,7 +126,7 @@ def test_classification_by_names_and_uses(name):
 
 
 def list_initializers(name, *options):
-    """Kinds and reasons without a program, and what the compiler says."""
+    """Returns types and reasons without compiling a program, and the compiler's messages."""
     words = [harness.require_tool("bppsa-compile"), INPUTS / f"{name}.onnx", "--loss=mse", *options]
     completed = harness.check_succeeded(harness.run(*words, "--emit=initializers", "--compile-to=import", "-o", "-"))
     entries = json.loads(completed.stdout)

@@ -1,8 +1,8 @@
-"""What the support table does not list is refused in one line, with exit status 1.
+"""Models outside the support table are refused with one line and exit status 1.
 
-The cases come from the table itself, as the tool prints it: every attribute with a value of the
-wrong type, outside of the accepted ones, or in an opset that lacks it; every refused attribute and
-input; every input of a type that is not accepted.
+The cases are derived from the table that the tool prints: attributes with a wrong type, a value
+that is not accepted or an opset that lacks them; refused attributes and inputs; and inputs of
+an element type that is not accepted.
 """
 
 import functools
@@ -31,7 +31,7 @@ def page():
 
 
 def rows():
-    """The table: op -> (inputs, attributes), each a list of (name, rest of the words)."""
+    """Returns op -> (inputs, attributes) of the table, each a list of (name, description)."""
     table = {}
     for line in page().splitlines():
         cells = [cell.strip() for cell in line.strip("|").split("|")]
@@ -43,7 +43,7 @@ def rows():
 
 
 def lists():
-    """Every op on lists of tensors."""
+    """Returns a model with all operators on lists of tensors."""
     nodes = [("SequenceEmpty", "", "b"), ("SplitToSequence", "x", "a"), ("SequenceConstruct", "x x", "c"),
              ("SequenceErase", "c zero", "d"), ("SequenceAt", "a zero", "t"), ("SequenceInsert", "d x zero", "e"),
              ("SequenceLength", "e", "n"), ("ConcatFromSequence", "e", "y")]  # fmt: skip
@@ -54,7 +54,7 @@ def lists():
 
 @functools.cache
 def examples():
-    """A valid one-node model for each op, of the newest opset there is among the cases."""
+    """Returns a valid one-node model for each operator, with the newest opset of the cases."""
     found = {}
     for case in onnx_cases.all_cases():
         opset = case.model.opset_import[0].version
@@ -142,7 +142,7 @@ CHANGES = list(attribute_changes())
     CHANGES,
     ids=[f"{op}-{name}-{opset}-{value}" for op, name, opset, value, _ in CHANGES],
 )
-def test_attribute(op, name, opset, value, words, tmp_path):
+def test_invalid_attribute(op, name, opset, value, words, tmp_path):
     model, node = example(op, opset)
     for attribute in [a for a in node.attribute if a.name == name or op == "Constant"]:
         node.attribute.remove(attribute)
@@ -150,7 +150,7 @@ def test_attribute(op, name, opset, value, words, tmp_path):
     since = next(line.split("|")[2] for line in page().splitlines() if line.startswith(f"| {op} "))
     if opset < int(since):
         words = f"the model has opset {opset}, accepted: {int(since)}"
-        # Nodes that make a list for the node have no such opset either.
+        # Nodes that create the list input do not support this opset either.
         refuse(tmp_path, model, f"({op})" if len(model.graph.node) == 1 else "(Sequence", words)
     else:
         refuse(tmp_path, model, f"({op})", f"'{name}'", words)
@@ -176,7 +176,7 @@ FLOAT_ONLY = [op for op, (ins, _) in rows().items() if ins and ins[0][1].strip()
 
 
 @pytest.mark.parametrize("op", FLOAT_ONLY)
-def test_element_type(op, tmp_path):
+def test_invalid_element_type(op, tmp_path):
     model, node = example(op)
     for info in model.graph.input:
         info.type.tensor_type.elem_type = TensorProto.INT64
@@ -191,17 +191,17 @@ def relu():
     return onnx_cases.model([node], [("x", ["N", 3])], [("y", ["N", 3])])
 
 
-def test_the_plain_model_is_accepted(tmp_path):
+def test_valid_model_is_accepted(tmp_path):
     with pytest.raises(AssertionError, match="status 0"):
         refuse(tmp_path, relu())
 
 
 @pytest.mark.parametrize("content", [b"", b"\x00" * 64, b"hello", b"\x08", b"\xff" * 1000])
-def test_no_model(content, tmp_path):
+def test_file_that_is_not_a_model(content, tmp_path):
     refuse(tmp_path, content)
 
 
-def test_truncated(tmp_path):
+def test_truncated_file(tmp_path):
     content = (ROOT / "examples" / "bitstream_rnn.onnx").read_bytes()
     for size in range(1, len(content), len(content) // 40):
         refuse(tmp_path, content[:size])
@@ -215,13 +215,13 @@ def test_truncated(tmp_path):
         ("overload", "other", "overload 'other'"),
     ],
 )
-def test_unknown_op(field, value, words, tmp_path):
+def test_unsupported_op(field, value, words, tmp_path):
     model = relu()
     setattr(model.graph.node[0], field, value)
     refuse(tmp_path, model, "'node'", words)
 
 
-def test_all_unknown_ops_are_listed(tmp_path):
+def test_all_unsupported_ops_are_listed(tmp_path):
     nodes = [
         helper.make_node("LRN", ["x"], ["a"], name="first", size=3),
         helper.make_node("LRN", ["a"], ["b"], name="second", size=3),
@@ -243,7 +243,7 @@ def test_all_unknown_ops_are_listed(tmp_path):
 
 
 @pytest.mark.parametrize("opset", [1, 6, NEWEST + 1, 1000])
-def test_opset(opset, tmp_path):
+def test_unsupported_opset(opset, tmp_path):
     model = relu()
     model.opset_import[0].version = opset
     refuse(tmp_path, model, f"opset {opset}, accepted: 7 to {NEWEST}")
@@ -275,13 +275,13 @@ def test_missing_output(tmp_path):
 
 
 @pytest.mark.parametrize("type_", [TensorProto.DOUBLE, TensorProto.FLOAT8E5M2, TensorProto.STRING, 99])
-def test_input_type(type_, tmp_path):
+def test_invalid_input_type(type_, tmp_path):
     model = relu()
     model.graph.input[0].type.tensor_type.elem_type = type_
     refuse(tmp_path, model, "graph input 'x'", "accepted: float, int32, int64 or bool")
 
 
-def test_shapes_that_do_not_fit(tmp_path):
+def test_shape_mismatch(tmp_path):
     node = helper.make_node("Add", ["x", "z"], ["y"], name="node")
     model = onnx_cases.model([node], [("x", ["N", 3]), ("z", ["N", 4])], [("y", ["N", 3])])
     refuse(tmp_path, model, "node 'node' (Add)", "[N, 3], [N, 4]")
@@ -369,19 +369,19 @@ POOL = {"op": "MaxPool", "kernel_shape": [2, 2]}
         ),
     ],
 )  # fmt: skip
-def test_window(options, words, tmp_path):
+def test_invalid_window(options, words, tmp_path):
     options = {"op": "Conv", **options}
     refuse(tmp_path, windowed(**options), f"'node' ({options['op']})", words)
 
 
-def test_padding_that_is_too_large(tmp_path):
+def test_too_large_padding(tmp_path):
     model = windowed("MaxPool", kernel_shape=[2**23, 2**23], pads=[2**23] * 4)
     refuse(tmp_path, model, "'node' (MaxPool)", "more than 2^40 elements")
 
 
 @pytest.mark.parametrize("name", ["m", "running_mean"])
-def test_statistics_of_inference(name, tmp_path):
-    """Outputs that only training has."""
+def test_training_outputs_in_inference_mode(name, tmp_path):
+    """BatchNormalization has these outputs only in training mode."""
     case = next(c for c in onnx_cases.normalization_cases() if "training_mode=1" in c.name)
     (node,) = case.model.graph.node
     next(a for a in node.attribute if a.name == "training_mode").i = 0
@@ -390,7 +390,7 @@ def test_statistics_of_inference(name, tmp_path):
 
 
 @pytest.mark.parametrize("op, index", [("Clip", 1), ("Pad", 2)])
-def test_setting_that_is_data(op, index, tmp_path):
+def test_data_dependent_setting(op, index, tmp_path):
     model, node = example(op, 18)
     while len(node.input) <= index:
         node.input.append("")
@@ -399,7 +399,7 @@ def test_setting_that_is_data(op, index, tmp_path):
 
 
 @pytest.mark.parametrize("op, options, words", OPERATORS)
-def test_operator(op, options, words, tmp_path):
+def test_invalid_operator(op, options, words, tmp_path):
     options = dict(options)
     arrays = options.pop("arrays", None) or ARRAYS[op]
     names = list(arrays)
@@ -437,7 +437,7 @@ def external(location, length, size=72):
         ("link.bin", 144, "outside of the directory"),
     ],
 )
-def test_external_data(location, length, words, tmp_path):
+def test_invalid_external_data(location, length, words, tmp_path):
     inside = tmp_path / "model"
     inside.mkdir()
     (tmp_path / "weights.bin").write_bytes(bytes(200))
@@ -452,14 +452,14 @@ def test_initializer_without_data(tmp_path):
     refuse(tmp_path, model, "initializer 'W' needs 72 elements, found 0")
 
 
-def test_symbolic_size_is_resized(tmp_path):
+def test_resize_of_symbolic_size(tmp_path):
     arrays = {"x": IMAGE, "roi": None, "s": np.array([1, 1, 0.5, 1], np.float32)}
     case = onnx_cases.op_case("Resize", arrays, constants=["s"], shapes={"x": [2, 4, "H", 6]})
     refuse(tmp_path, case.model, "resizes dimension 2 of size H, accepted: a fixed size", "--bind=NAME=NUMBER")
 
 
-def test_size_that_a_node_fixes_is_told(tmp_path):
-    """As the older exporter of PyTorch writes nn.MultiheadAttention where the length is variable."""
+def test_size_fixed_by_a_node_is_reported(tmp_path):
+    """PyTorch's older exporter writes such a Reshape for nn.MultiheadAttention."""
     arrays = {"x": onnx_cases.floats(4, 3, 6), "s": np.array([4, 0, 2, 3])}
     case = onnx_cases.op_case("Reshape", arrays, constants=["s"], shapes={"x": ["T", "B", 6]})
     path = tmp_path / "model.onnx"

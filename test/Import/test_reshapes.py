@@ -1,4 +1,4 @@
-"""Transposes that move axes of size one alone, and parts laid side by side, copy nothing."""
+"""Transposes that only move axes of size one, and concatenated parts, are not copied."""
 
 import re
 
@@ -23,8 +23,8 @@ def count_copies(ir):
 
 
 @pytest.mark.parametrize("direction", ["forward", "reverse", "bidirectional"])
-def test_outputs_of_directions_as_features(direction, tmp_path):
-    """Y, [T, D, B, H], goes to [T, B, D, H] and [T, B, D * H]."""
+def test_concatenated_directions(direction, tmp_path):
+    """Y of shape [T, D, B, H] becomes [T, B, D, H] and then [T, B, D * H]."""
     ir = import_to_ir(models.build(models.Spec("GRU", direction=direction, head="steps")), tmp_path)
     assert count_copies(ir) == 0
     assert ir.count("tensor.concat dim(2)") == (direction == "bidirectional")

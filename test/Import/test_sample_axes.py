@@ -1,5 +1,8 @@
-"""Axes that carry samples by data flow do so by ONNX Runtime: samples can change places, and one
-that changes does not change the results for others."""
+"""Batch axes found by data flow analysis are batch axes in ONNX Runtime.
+
+A permutation of samples permutes the results, and a change of one sample does not change the
+results of the others.
+"""
 
 import re
 
@@ -16,7 +19,7 @@ ARRAY = re.compile(r'\{([^{}]*bppsa\.(?:input|output) = "([^"]*)"[^{}]*)\}')
 
 
 def layouts(case, directory):
-    """The axis of each array in each layout, and whether samples mix in it."""
+    """Yields each layout, which maps arrays to batch axes, and whether it mixes samples."""
     translate = harness.require_tool("bppsa-translate")
     source, ir = directory / "model.onnx", directory / "model.mlir"
     source.write_bytes(case.model.SerializeToString())
@@ -90,7 +93,7 @@ def test_layouts(name, tmp_path):
             change_one(case, axes, size - 1, wanted)
 
 
-# So that the test above tests something: the layouts of a few cases.
+# The layouts of some cases, so that the previous test cannot pass without finding any.
 LAYOUTS = {
     "MatMul-opset17-(5, 2, 3)x(3, 4)": [
         {"a": 0, "b": -1, "y0": 0},
@@ -112,11 +115,12 @@ def test_layouts_are_found(name, tmp_path):
     assert list(layouts(ALL[name], tmp_path)) == [(axes, False) for axes in LAYOUTS[name]]
 
 
-# --- axes that data flow leaves open ----------------------------------------------------------------
+# --- axes that data flow does not determine
+# ---------------------------------------------------------
 
 
 def states_first():
-    """The loop of an sLSTM, shortened, whose states [2, B, H] stand in front and begin as zeros."""
+    """A simplified sLSTM loop whose states [2, B, H] come first and are initially zero."""
     cell = [node("Gather", "s zero", "h", axis=0), node("Gather", "s one", "m", axis=0),
             node("MatMul", "h R", "a"), node("Add", "a xt", "g"), node("Max", "g m", "mo"),
             node("Sub", "g mo", "d"), node("Exp", "d", "ho"), node("Unsqueeze", "ho axis", "hu"),
@@ -138,7 +142,7 @@ def states_first():
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
 
 
-def test_open_axes_are_named(tmp_path):
+def test_undetermined_axes_are_named(tmp_path):
     source, program = tmp_path / "model.onnx", tmp_path / "program"
     source.write_bytes(states_first().SerializeToString())
     done = harness.run(

@@ -1,6 +1,7 @@
-"""Lists of tensors: loops that extend and read them, beside PyTorch, and what is refused.
+"""Lists of tensors: loops that append to lists and read them, compared with PyTorch, and refused
+uses.
 
-export_sequences.py makes the models and their gradients.
+export_sequences.py writes the models and their gradients.
 """
 
 import pathlib
@@ -27,7 +28,7 @@ def assert_close(found, wanted):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_gradients_are_those_of_pytorch(name):
+def test_gradients_match_pytorch(name):
     wanted = reference(name)
     program = harness.compile_model(onnx.load(FOLDER / f"{name}.onnx"), "--loss=mse", "--loss-on=y")
     found = program.grad({key: wanted[key] for key in ("x", "h", "target")})
@@ -89,7 +90,7 @@ def test_list_of_known_length(name, position, tmp_path):
     np.testing.assert_allclose(found, wanted, rtol=1e-6)
 
 
-# --- what is refused ---
+# --- refused models ---
 
 
 REFUSED = {
@@ -115,7 +116,7 @@ def test_refused(name, tmp_path):
 
 
 def make_loop(nodes, outputs):
-    """A Loop of T steps that carries the list `l`."""
+    """Returns a Loop of T steps that carries the list `l`."""
     nodes = [helper.make_node(n[0], n[1].split(), n[2].split(), name=n[2], **(n[3] if len(n) > 3 else {})) for n in nodes]
     listed = helper.make_sequence_type_proto(helper.make_tensor_type_proto(TensorProto.FLOAT, None))
     body = helper.make_graph(
@@ -144,7 +145,7 @@ LOOPS = {
 
 
 @pytest.mark.parametrize("name", LOOPS)
-def test_loop_refused(name, tmp_path):
+def test_refused_loops(name, tmp_path):
     nodes, output, words = LOOPS[name]
     (tmp_path / "model.onnx").write_bytes(make_loop(nodes, output).SerializeToString())
     translate = harness.require_tool("bppsa-translate")

@@ -1,4 +1,4 @@
-"""`--carry`: the imported loop over steps, by the reference interpreter, against ONNX Runtime."""
+"""`--carry`: the imported loop over time steps, interpreted and compared with ONNX Runtime."""
 
 import re
 
@@ -13,7 +13,7 @@ from test_refusals import refuse
 
 
 def run_import(graph, arrays, directory):
-    """The outputs of the imported stream by name; missing states are zero."""
+    """Returns the outputs of the imported stream by name; missing states are zero."""
     translate = harness.require_tool("bppsa-translate")
     interpreter = harness.require_tool("bppsa-interpret")
     source, ir = directory / "model.onnx", directory / "model.mlir"
@@ -70,11 +70,11 @@ REFUSED = [
 
 
 @pytest.mark.parametrize("name, options, words", REFUSED)
-def test_refused(name, options, words, tmp_path):
+def test_refused_options(name, options, words, tmp_path):
     refuse(tmp_path, stream_models.ALL[name].model, *words, options=options)
 
 
-def test_every_input_is_carried(tmp_path):
+def test_stream_without_other_inputs_is_refused(tmp_path):
     model = onnx.ModelProto()
     model.CopyFrom(stream_models.ALL["cell"].model)
     model.graph.node[1].input[1] = "h"

@@ -1,4 +1,4 @@
-"""docs/Reference/ONNXSupport.md is what the tool prints from the importer's own table."""
+"""docs/Reference/ONNXSupport.md matches the importer's table."""
 
 import harness
 

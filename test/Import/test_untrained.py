@@ -1,4 +1,7 @@
-"""What is meant to train and does not is named and left alone (models of export_untrained.py, references of PyTorch)."""
+"""Parameters that cannot be trained are reported and left unchanged.
+
+export_untrained.py writes the models and the reference values from PyTorch.
+"""
 
 import harness
 import numpy as np
@@ -9,7 +12,7 @@ from onnx import numpy_helper
 INPUTS = harness.ROOT / "test" / "Import" / "Inputs" / "untrained"
 PATH = "no differentiable path to the loss"
 
-# The options of models whose parameters have no gradient.
+# Options of the models with parameters that have no gradient.
 PATHLESS = {
     "spiking_cell": ("--carry=v:v_next,z:z_next", "--loss-on=y", *(f"--batch-axis={x}:0" for x in "xvzy")),
     "spiking_scan": ("--batch-axis=x:1",),
@@ -25,7 +28,7 @@ def load(name):
 
 
 def compile_said(tmp_path, model, *options):
-    """A program, and what the compiler says of it."""
+    """Returns a program and the messages of the compiler."""
     words = [harness.require_tool("bppsa-compile"), model, "--loss=mse", "--mcpu=native", "-O0", *options]
     said = harness.check_succeeded(harness.run(*words, "-o", tmp_path / "program")).stderr
     return harness.Program(tmp_path / "program", None, ()), said
@@ -41,9 +44,9 @@ def classes_of(program):
 
 
 def check_gradients(found, arrays, classes, prefix="grad."):
-    """Compares gradients with those of PyTorch, also of weights that the exporter has transposed."""
+    """Compares gradients with PyTorch, including weights that the exporter transposed."""
     names = {reason.removeprefix("folded from ").strip("'"): name for name, (_, reason) in classes.items()}
-    # Those of recurrent layers have another order of gates.
+    # Recurrent layers have another order of gates.
     names = {source: name for source, name in names.items() if "_l0" not in source}
     compared = 0
     for name, wanted in arrays.items():
@@ -62,7 +65,7 @@ def test_no_differentiable_path(name, tmp_path):
     arrays = load(name)
     program, said = compile_said(tmp_path, INPUTS / f"{name}.onnx", "--optimizer=adamw", *PATHLESS[name])
     classes = classes_of(program)
-    # A gradient that PyTorch does not have, or that is zero because PyTorch's steps have a slope of zero.
+    # PyTorch has no gradient, or a zero gradient because of piecewise constant operations.
     names = [entry for entry, (_, reason) in classes.items() if reason in (PATH, "recorded as PARAMETER")]
     wanted = {entry for entry in names if not np.any(arrays.get(f"grad.{entry}", 0))}
     found = {entry for entry, (kind, reason) in classes.items() if (kind, reason) == ("frozen", PATH)}
@@ -96,7 +99,7 @@ def test_fresh_norms(name, tmp_path):
     classes = classes_of(program)
     statistics = {entry for entry, (kind, _) in classes.items() if kind == "statistic"}
     assert statistics == {entry for entry in classes if "running" in entry}
-    # Gradients are those of evaluation.
+    # `grad` uses the running statistics, as in evaluation.
     data = {"x": arrays["x"], "target": arrays["target"]}
     assert check_gradients(program.grad(data), arrays, classes) >= 6 - 4 * (name == "zero_scale")
     np.savez(tmp_path / "d.npz", **data)
@@ -106,14 +109,14 @@ def test_fresh_norms(name, tmp_path):
     for key in [key for key in arrays if key.startswith("after.")]:
         entry = key.removeprefix("after.")
         np.testing.assert_allclose(saved[entry], arrays[key], rtol=1e-4, atol=1e-6, err_msg=entry)
-    # One step of SGD at rate 1 from ones and zeros.
+    # One step of SGD with learning rate 1 from ones and zeros.
     start = 0 if name == "zero_scale" else 1
     np.testing.assert_allclose(saved["b.weight"], start - arrays["trained.b.weight"], rtol=1e-4, atol=1e-5)
     np.testing.assert_allclose(saved["b.bias"], -arrays["trained.b.bias"], rtol=1e-4, atol=1e-5)
 
 
-def test_merged_alone(tmp_path):
-    """A model of one untrained BatchNormalization has nothing to train until it is separated."""
+def test_merged_batch_normalization(tmp_path):
+    """A model of one untrained BatchNormalization has no trainable parameters without --untie."""
     make = onnx.helper.make_tensor_value_info
     arrays = {"one": np.ones(3, np.float32), "zero": np.zeros(3, np.float32)}
     node = onnx.helper.make_node("BatchNormalization", ["x", "one", "zero", "zero", "one"], ["y"])
@@ -125,8 +128,8 @@ def test_merged_alone(tmp_path):
     compile_said(tmp_path, tmp_path / "model.onnx", "--untie", "--compile-to=loss")
 
 
-def test_given_remedies(tmp_path):
-    """A remedy does not recommend an option that has been given."""
+def test_suggested_options(tmp_path):
+    """Messages do not suggest an option that is already given."""
     model = INPUTS / "fresh_norms.onnx"
     for options in (("--training-mode",), ("--training-mode", "--untie=^ln.weight$")):
         words = [harness.require_tool("bppsa-compile"), model, "--loss=mse", "-o", tmp_path / "out", *options]
@@ -139,7 +142,7 @@ def test_given_remedies(tmp_path):
 
 
 def test_nothing_to_train(tmp_path):
-    """The reasons of all initializers, and a way to compile the model in spite of it."""
+    """The message gives the reasons of all initializers, and --freeze compiles the model anyway."""
     model = onnx.load(INPUTS / "steps.onnx")
     del model.graph.node[-1]
     greater = next(node for node in model.graph.node if node.op_type == "Greater")
