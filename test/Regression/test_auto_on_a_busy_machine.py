@@ -1,7 +1,8 @@
-"""`--backward=auto` took a scan of many times the work where other work disturbed its timings.
+"""Regression test: when other processes disturbed its timings, `--backward=auto` chose a scan that
+does many times the work of the sequential pass.
 
-The clock here goes on by one tick from one reading to the next, and by 50 at readings drawn from a
-seed. Half of these seeds made the program take the scan.
+The fake clock advances by one tick per reading and by 50 ticks at random readings that depend
+on a seed. With half of these seeds, the program chose the scan.
 """
 
 import json
@@ -37,7 +38,7 @@ def clock(tmp_path_factory):
     return library
 
 
-def test_no_clock_makes_a_hopeless_scan_win(clock):
+def test_noisy_clock_does_not_select_slow_scan(clock):
     model = models.build(models.Spec("RNN", hidden=8, head="steps"))
     program = harness.compile_model(model, "--loss=cross-entropy")
     options = ["--seq-len=128", "--batch=32", "--threads=2", "--repeat=1"]

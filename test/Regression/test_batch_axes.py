@@ -1,6 +1,6 @@
-"""Axes that carry samples: only those that data flow accepts, when compiling and when running.
+"""The compiler and programs accept only batch axes that are consistent with data flow.
 
-An axis of another kind made programs write beyond their arrays, or outputs of wrong shapes.
+Other axes caused out-of-bounds writes and outputs of wrong shapes.
 """
 
 import harness
@@ -27,7 +27,7 @@ def build(nodes, inputs, outputs, **initializers):
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
 
 
-# Of each model: the graph, sizes of symbols, and the axes that carry samples, the default ones first.
+# Each case: graph, sizes of symbols, and accepted batch axes with the default ones first.
 CASES = {
     "recurrent": (
         models.build(models.Spec()),
@@ -147,7 +147,7 @@ CASES = {
 
 
 def feeds(model, sizes):
-    """An array for each input, of the sizes that the symbols are given."""
+    """Draws an array for each input with the given sizes of symbols."""
     arrays = {}
     for info in model.graph.input:
         dims = info.type.tensor_type.shape.dim
@@ -170,14 +170,14 @@ def check_outputs(found, expected):
 
 
 def pairs(model):
-    """Every axis of every array, and the first that it does not have."""
+    """Yields every axis of every array, and the first axis out of range."""
     for info in [*model.graph.input, *model.graph.output]:
         for axis in range(len(info.type.tensor_type.shape.dim) + 1):
             yield info.name, axis
 
 
 def check_refusal(completed, name, axis, accepted):
-    """One line, which names the axes of the array that are accepted."""
+    """Checks for a one-line error that lists the accepted axes of the array."""
     assert completed.returncode == 1 and completed.stdout == "", completed.stderr
     own = sorted(text.split(":")[1] for text in accepted if text.startswith(name + ":"))
     expected = " or ".join(own) or "no axis of this array"
@@ -188,7 +188,7 @@ def check_refusal(completed, name, axis, accepted):
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_axes_when_running(case, tmp_path):
+def test_batch_axes_at_run_time(case, tmp_path):
     model, sizes, accepted = CASES[case]
     program = harness.compile_model(model, "--loss=mse")
     data = feeds(model, sizes)
@@ -207,7 +207,7 @@ def test_axes_when_running(case, tmp_path):
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_axes_when_compiling(case, tmp_path):
+def test_batch_axes_at_compile_time(case, tmp_path):
     model, _, accepted = CASES[case]
     compiler = harness.require_tool("bppsa-compile")
     (tmp_path / "m.onnx").write_bytes(model.SerializeToString())
@@ -223,7 +223,7 @@ def test_axes_when_compiling(case, tmp_path):
 
 
 @pytest.mark.parametrize("case", ["recurrent", "every step", "convolution", "merged and split"])
-def test_batches_give_what_the_whole_gives(case):
+def test_batched_inference_equals_whole(case):
     model, sizes, _ = CASES[case]
     program = harness.compile_model(model, "--loss=mse")
     data = feeds(model, sizes)
@@ -231,8 +231,8 @@ def test_batches_give_what_the_whole_gives(case):
 
 
 @pytest.mark.parametrize("case", ["samples that mix", "every sample with every other"])
-def test_samples_that_mix_are_one_call(case, tmp_path):
-    """By default 256 samples are a batch."""
+def test_mixed_samples_are_not_batched(case, tmp_path):
+    """300 samples exceed the default batch of 256."""
     model, _, _ = CASES[case]
     program = harness.compile_model(model, "--loss=mse")
     data = feeds(model, {"N": 300})
@@ -245,7 +245,7 @@ def test_samples_that_mix_are_one_call(case, tmp_path):
     assert "output 'y' is not a list with one result per sample" in completed.stderr
 
 
-def test_an_axis_that_was_compiled_in_is_the_default():
+def test_compiled_batch_axis_is_the_default():
     model, sizes, _ = CASES["elementwise"]
     program = harness.compile_model(model, "--loss=mse", "--batch-axis=y:1")
     axes = {a["name"]: a["batch_axis"] for key in ("inputs", "outputs") for a in program.info()[key]}
@@ -255,7 +255,7 @@ def test_an_axis_that_was_compiled_in_is_the_default():
     check_outputs(program.infer(data, "--batch=2", "--batch-axis=x:0"), reference(model, data))
 
 
-def test_axes_must_go_together():
+def test_batch_axes_must_be_consistent():
     model, _, _ = CASES["elementwise"]
     program = harness.compile_model(model, "--loss=mse", "--batch-axis=y:1")
     completed = program.run("info", "--batch-axis=x:0", "--batch-axis=y:1")
@@ -267,7 +267,7 @@ def test_axes_must_go_together():
 
 
 @pytest.mark.parametrize("value", ["x", "x:", "x:-1", "x:one", ""])
-def test_wrong_usage(value, tmp_path):
+def test_malformed_batch_axis(value, tmp_path):
     model, _, _ = CASES["elementwise"]
     (tmp_path / "m.onnx").write_bytes(model.SerializeToString())
     compiler = harness.require_tool("bppsa-compile")

@@ -1,8 +1,8 @@
-"""A class token in front of a sequence, where the head reads only the token: slices that move early
-need not reach a fixed point.
+"""Regression test: for a class token before a sequence, hoisting slices does not reach a fixed
+point if the head reads only the token.
 
-Inputs/class_token.onnx is `learned_positions` of test/zoo/ordinary_modules.py with random weights, the
-references are PyTorch's in float64 for the loss mean(y * y).
+Inputs/class_token.onnx is `learned_positions` of test/zoo/ordinary_modules.py with random
+weights. The references come from PyTorch in float64 with the loss mean(y * y).
 """
 
 import harness

@@ -1,4 +1,4 @@
-"""A reader of the progress that went away ended training without a word, and the model was lost."""
+"""Regression test: when the reader of the progress output exited, training ended silently."""
 
 import os
 import subprocess
@@ -30,7 +30,7 @@ STREAMS = {
 
 
 def run_into(stream, *arguments):
-    """A run whose standard output is `stream`, or closed where there is none."""
+    """Runs the trainer with `stream` as standard output; None closes standard output."""
     return subprocess.run(
         [str(word) for word in (fake_trainer.program(), *arguments)],
         stdout=stream,
@@ -43,7 +43,7 @@ def run_into(stream, *arguments):
 
 
 @pytest.mark.parametrize("case", STREAMS)
-def test_training_goes_on(tmp_path, data, case):
+def test_training_continues(tmp_path, data, case):
     make, reason = STREAMS[case]
     saved, log, expected = (tmp_path / name for name in ("s.onnx", "log", "e.onnx"))
     options = ["--data", data, "--epochs", 5]
@@ -53,20 +53,20 @@ def test_training_goes_on(tmp_path, data, case):
     assert result.stderr.count("\n") == 1
     assert result.stderr.startswith(f"warning: stdout: writing failed ({reason})")
     assert saved.read_bytes() == expected.read_bytes()
-    # A closed standard output must not be the next file that is opened.
+    # The log must not get the file descriptor of the closed standard output.
     lines = log.read_text().splitlines()
     assert len(lines) == 5 and all(line.startswith('{"epoch":') for line in lines)
 
 
 @pytest.mark.parametrize("case", STREAMS)
-def test_quiet_training_has_nothing_to_say(data, case):
+def test_quiet_training_ignores_stdout(data, case):
     result = run_into(STREAMS[case][0](), "train", "--data", data, "--quiet")
     assert (result.returncode, result.stderr) == (0, "")
 
 
 @pytest.mark.parametrize("case", STREAMS)
 @pytest.mark.parametrize("arguments", [["info"], ["eval", "--data"], ["train", "--help"], ["--help"]])
-def test_results_that_cannot_be_printed(data, case, arguments):
+def test_unprintable_results_are_errors(data, case, arguments):
     make, reason = STREAMS[case]
     words = [*arguments, data] if arguments[-1] == "--data" else arguments
     fake_trainer.refused(run_into(make(), *words), f"stdout: writing failed ({reason})")

@@ -1,7 +1,7 @@
-"""Arrays without elements: fine inside of a graph and as outputs without a loss, else refused.
+"""Arrays without elements are allowed inside a graph and as outputs without a loss.
 
-An output without elements, and one inside whose place is behind the last element, got the text of
-a verifier.
+Regression test: for empty outputs and for empty slices at the end of an array, the compiler
+printed a verifier error.
 """
 
 import harness
@@ -45,7 +45,7 @@ def refusal(model, tmp_path, *options):
 
 
 @pytest.mark.parametrize("samples", [1, 5, 300])
-def test_an_output(samples):
+def test_empty_output(samples):
     model = build([SCALE, cut("y")], outputs=("q", "y"))
     x = np.random.default_rng(0).standard_normal((samples, 4)).astype(np.float32)
     found = harness.compile_model(model, "--loss=mse").infer({"x": x})
@@ -57,15 +57,15 @@ def test_an_output(samples):
 
 
 @pytest.mark.parametrize("loss", ["cross-entropy", "mse"])
-def test_a_loss_needs_elements(tmp_path, loss):
+def test_loss_on_empty_output_is_refused(tmp_path, loss):
     assert refusal(build([SCALE, cut("y")]), tmp_path, f"--loss={loss}").endswith(
         f"m.onnx: loss {loss} needs an output with elements, found \"y\" of 'tensor<?x0xf32>'; "
         "choose another output\n"
     )
 
 
-def test_an_input(tmp_path):
-    """A fixed size of 0 is that of the array; there is nothing to train with then."""
+def test_empty_input_of_fixed_size(tmp_path):
+    """A fixed size of 0 is accepted for inference, but a loss on its elements is refused."""
     assert "loss mse needs an output with elements" in refusal(
         build([SCALE], ("B", 0), ["q"]), tmp_path, "--loss=mse"
     )
@@ -74,7 +74,7 @@ def test_an_input(tmp_path):
     np.testing.assert_array_equal(program.infer({"x": np.zeros((3, 0), np.float32)})["y"], np.zeros((3, 1)))
 
 
-def test_a_dynamic_input_is_not_empty(tmp_path):
+def test_empty_input_of_dynamic_size_is_refused(tmp_path):
     program = harness.compile_model(build([SCALE], ("B", "M"), ["q"]), "--loss=mse")
     np.savez(tmp_path / "x.npz", x=np.zeros((3, 0), np.float32))
     found = program.run("infer", "--data", tmp_path / "x.npz", "--out", tmp_path / "y.npz")
@@ -108,7 +108,7 @@ INSIDE = {
 
 
 @pytest.mark.parametrize("case", INSIDE)
-def test_values_inside_of_the_graph(case):
+def test_empty_intermediate_values(case):
     model = build(INSIDE[case])
     x, target = np.random.default_rng(0).standard_normal((2, 3, 4)).astype(np.float32)
     program = harness.compile_model(model, "--loss=mse")
@@ -120,8 +120,8 @@ def test_values_inside_of_the_graph(case):
         harness.check_gradients(program.grad(data, f"--backward={backward}"), exact, single)
 
 
-def test_an_output_that_is_empty_for_some_sizes():
-    """y = x[:, 4:] of any width of at least 4."""
+def test_output_that_is_empty_for_some_sizes():
+    """y = x[:, 4:] for widths of at least 4."""
     end = helper.make_node("Constant", [], ["end"], value_ints=[2**31 - 1])
     model = build([SCALE, end, cut("y", start="four", end="end")], shape=("B", "M"))
     program = harness.compile_model(model, "--loss=mse")

@@ -1,4 +1,4 @@
-"""An empty word for an option (`--save "$UNSET"`) was taken as if the option was not there."""
+"""Regression test: an empty option value (`--save "$UNSET"`) was ignored."""
 
 import os
 
@@ -16,7 +16,7 @@ OPTIONS = {
 
 
 @pytest.mark.parametrize("command, option", [(c, o) for c, os in OPTIONS.items() for o in os])
-def test_empty_words_are_refused(tmp_path, command, option):
+def test_empty_values_are_refused(tmp_path, command, option):
     needed = {"--data": save(tmp_path / "data.npz", samples(20)), "--out": tmp_path / "out"}
     words = []
     for name in ("--data", "--out"):

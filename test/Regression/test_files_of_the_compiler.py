@@ -1,6 +1,8 @@
-"""Files that cannot be written: one line that names the file and the reason, and nothing left behind.
+"""If an output cannot be written, the compiler prints one line with the file and the reason, and
+leaves no files behind.
 
-`--emit=mlir`, `--emit=llvm` and `--dump-phases-to` used to leave a truncated file and `LLVM ERROR`.
+Regression test: `--emit=mlir`, `--emit=llvm` and `--dump-phases-to` left a truncated file and
+printed `LLVM ERROR`.
 """
 
 import os
@@ -24,7 +26,7 @@ def source(tmp_path):
 
 @pytest.fixture
 def compile_to(source, tmp_path):
-    """Compiles with temporary files in a directory of their own, which is empty afterwards."""
+    """Compiles with a separate directory for temporary files, which must be empty afterwards."""
     compiler = harness.require_tool("bppsa-compile")
     temporaries = tmp_path / "temporaries"
     temporaries.mkdir()
@@ -54,7 +56,7 @@ def check_refused(result, *words, status=1):
 
 @pytest.mark.parametrize("kind", TEXTS + BINARIES)
 def test_full_disk(compile_to, tmp_path, kind):
-    """A file that the process may not write further is like one on a disk that is full."""
+    """A limit on the file size has the effect of a full disk."""
     output = tmp_path / "folder" / "out"
     output.parent.mkdir()
     output.write_text("as before")
@@ -67,7 +69,7 @@ def test_full_disk(compile_to, tmp_path, kind):
 
 @pytest.mark.parametrize("limit", [20000, 60000, 120000, 250000, 500000])
 def test_full_disk_while_linking(compile_to, tmp_path, limit):
-    """Objects fit, or some of them, and what is linked does not."""
+    """Some or all objects fit on the disk, but the linked program does not."""
     result = compile_to(tmp_path / "out", limit=limit)
     check_refused(result)
     assert not (tmp_path / "out").exists()
@@ -75,14 +77,14 @@ def test_full_disk_while_linking(compile_to, tmp_path, limit):
 
 @pytest.mark.parametrize("limit", [500, 60000])
 def test_full_disk_while_assembling(compile_to, tmp_path, limit):
-    """PTX and what ptxas makes of it, where there is one, are temporary files."""
+    """PTX and the output of ptxas, if available, are temporary files."""
     check_refused(compile_to(tmp_path / "out", "--target=cuda", limit=limit))
     assert not (tmp_path / "out").exists()
 
 
 @pytest.mark.parametrize("size", [100, 300, 1000, 2500])
 def test_full_disk_of_temporary_files(source, tmp_path, size):
-    """A disk of some kilobytes: lld crashed there, and left files behind."""
+    """On a disk of some kilobytes, lld crashed and left files behind."""
     in_namespace = ["unshare", "--map-root-user", "--mount"]
     if harness.run(*in_namespace, "true").returncode != 0:
         pytest.skip("file systems cannot be mounted here")
@@ -115,18 +117,18 @@ def test_full_standard_output(source):
 
 
 @pytest.mark.parametrize("options", [["-o", "-", "--emit=mlir"], ["--list-support"]])
-def test_standard_output_without_a_reader(source, options):
-    """The status said that a signal had ended the compiler."""
+def test_broken_pipe_on_standard_output(source, options):
+    """The exit status used to indicate death by a signal."""
     command = [harness.require_tool("bppsa-compile"), source, *options]
     script = '"$@" | true; exit ${PIPESTATUS[0]}'
     result = harness.run("bash", "-c", script, "bash", *command)
-    # What is small may have been written before the reader goes.
+    # A small output may be written before the reader exits.
     if result.returncode != 0:
         check_refused(result, "standard output", "Broken pipe")
 
 
-def test_standard_error_that_is_full(source, tmp_path):
-    """A note that cannot be printed is no failure, and a mistake stays one of the command line."""
+def test_full_standard_error(source, tmp_path):
+    """A full standard error does not fail a compilation or change the status of a wrong command."""
     output = tmp_path / "out"
     command = [harness.require_tool("bppsa-compile"), source, "--compile-to=import", "--emit=mlir"]
     with open("/dev/full", "w") as full:
@@ -135,13 +137,13 @@ def test_standard_error_that_is_full(source, tmp_path):
         assert subprocess.run(command, stderr=full, check=False).returncode == 2
 
 
-# Root without what lets it write to every file.
+# Runs as root without the capabilities that override file permissions.
 WITHOUT_PRIVILEGE = ["setpriv", "--bounding-set=-dac_override,-dac_read_search"]
 
 
 @pytest.mark.parametrize("kind", ["mlir", "exe"])
-def test_file_that_is_read_only(source, tmp_path, kind):
-    """It was replaced, as the directory may be written to."""
+def test_read_only_output(source, tmp_path, kind):
+    """The file used to be replaced because its directory is writable."""
     output = tmp_path / "out"
     output.write_text("as before")
     output.chmod(0o444)
@@ -152,35 +154,35 @@ def test_file_that_is_read_only(source, tmp_path, kind):
     assert output.read_text() == "as before"
 
 
-def test_dump_on_a_full_disk(compile_to, tmp_path):
+def test_phase_dump_on_a_full_disk(compile_to, tmp_path):
     folder = tmp_path / "phases"
     result = compile_to(tmp_path / "out", f"--dump-phases-to={folder}", limit=500)
     check_refused(result, f"cannot write {folder / 'import.mlir'}: File too large")
     assert list(folder.iterdir()) == [] and not (tmp_path / "out").exists()
 
 
-def test_dump_to_a_file(compile_to, tmp_path):
+def test_phase_dump_into_a_file(compile_to, tmp_path):
     (tmp_path / "phases").write_text("")
     result = compile_to(tmp_path / "out", f"--dump-phases-to={tmp_path / 'phases'}")
     check_refused(result, tmp_path / "phases")
 
 
-def test_output_without_a_name(compile_to):
+def test_empty_output_name(compile_to):
     check_refused(compile_to(""), "an output file", status=2)
 
 
 @pytest.mark.parametrize("kind", ["mlir", "exe"])
-def test_output_that_cannot_be(compile_to, tmp_path, kind):
+def test_invalid_output_paths(compile_to, tmp_path, kind):
     emit = f"--emit={kind}"
     check_refused(compile_to(tmp_path, emit), f"cannot write {tmp_path}: Is a directory")
     missing = tmp_path / "missing" / "out"
     check_refused(compile_to(missing, emit), f"cannot write {missing}: No such file or directory")
-    # Not even root may write there.
+    # Not even root can write to /proc.
     check_refused(compile_to("/proc/out", emit), "cannot write /proc/out: ")
 
 
-def test_directory_for_temporary_files(compile_to, tmp_path):
-    """The last step that needs one is linking."""
+def test_missing_directory_for_temporary_files(compile_to, tmp_path):
+    """Linking is the last step that needs the directory."""
     missing = tmp_path / "temporaries" / "missing"
     result = compile_to(tmp_path / "out", environment={"TMPDIR": str(missing)})
     check_refused(result, f"cannot create a directory in {missing}: No such file or directory")

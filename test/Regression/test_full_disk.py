@@ -1,4 +1,5 @@
-"""A full disk under --log or --checkpoint ended training, with the text of another error."""
+"""Regression test: if the disk was full, writing --log or --checkpoint ended training with an
+unrelated error message."""
 
 import json
 import os
@@ -15,7 +16,7 @@ def data(tmp_path):
 
 
 def limit_files(size):
-    """No file may grow beyond `size` bytes."""
+    """Limits the size of files to `size` bytes."""
     return lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
 
 
@@ -24,7 +25,7 @@ def train(data, *options, **kwargs):
 
 
 def check_trained(result, saved, data, tmp_path, *words):
-    """One line was said and the status is 1, but the model is that of an undisturbed run."""
+    """Checks for one line on stderr, status 1, and the same model as without the failure."""
     assert result.returncode == 1
     assert result.stderr.count("\n") == 1 and result.stderr.endswith("; training goes on\n")
     for word in words:
@@ -41,7 +42,7 @@ def test_log_on_a_full_device(tmp_path, data):
     check_trained(result, saved, data, tmp_path, words)
 
 
-def test_log_keeps_whole_lines(tmp_path, data):
+def test_truncated_log_has_whole_lines(tmp_path, data):
     saved, log = tmp_path / "s.onnx", tmp_path / "log"
     result = train(data, "--log", log, "--save", saved, preexec_fn=limit_files(1000))
     check_trained(result, saved, data, tmp_path, f"--log: '{log}'", "(File too large)")
@@ -50,7 +51,7 @@ def test_log_keeps_whole_lines(tmp_path, data):
     assert epochs == list(range(1, len(epochs) + 1)) and 3 < len(epochs) < 12
 
 
-def test_checkpoint(tmp_path, data):
+def test_checkpoint_on_a_full_disk(tmp_path, data):
     saved, checkpoint = tmp_path / "s.onnx", tmp_path / "c"
     checkpoint.write_bytes(b"previous")
     options = ["--checkpoint", "c", "--checkpoint-every", 1, "--save", saved]
@@ -60,7 +61,7 @@ def test_checkpoint(tmp_path, data):
     assert sorted(os.listdir(tmp_path)) == ["c", "data.npz", "expected.onnx", "s.onnx"]
 
 
-def test_model(tmp_path, data):
+def test_model_on_a_full_disk(tmp_path, data):
     saved = tmp_path / "s.onnx"
     result = train(data, "--save", saved, preexec_fn=limit_files(100))
     assert result.returncode == 1 and result.stderr.count("\n") == 1

@@ -1,4 +1,4 @@
-"""A terminal that was closed ended training without its last checkpoint."""
+"""Regression test: closing the terminal ended training without a last checkpoint."""
 
 import signal
 import time
@@ -7,7 +7,7 @@ import harness
 from fake_trainer import run, samples, save, start
 
 
-def test_hanging_up_keeps_the_checkpoint(tmp_path):
+def test_checkpoint_after_sighup(tmp_path):
     data, checkpoint = save(tmp_path / "data.npz", samples(40)), tmp_path / "c"
     options = ["--epochs", 10**9, "--checkpoint", checkpoint]
     with start("train", "--data", data, *options) as process:

@@ -1,7 +1,8 @@
-"""Arrays whose headers do not fit were inflated, gigabytes of them, before they were refused.
+"""Regression test: arrays with invalid headers were decompressed, gigabytes of them, before they
+were refused.
 
-The data of `x` is damaged in all of these files, which is found where it is read: a file that is
-refused for its headers was not read.
+All files have a damaged array, which only reading its data reveals. A file that is refused for
+its headers has therefore not been read.
 """
 
 import json
@@ -23,7 +24,7 @@ CASES = {
 
 
 def damage(path, name):
-    """Changes the last byte of an array, whose checksum is wrong then."""
+    """Changes the last byte of an array so that its checksum is wrong."""
     content = bytearray(path.read_bytes())
     with np.load(path) as archive:
         info = archive.zip.getinfo(f"{name}.npy")
@@ -34,14 +35,14 @@ def damage(path, name):
     return path
 
 
-def test_damage_is_found_where_data_is_read(tmp_path):
+def test_damage_is_detected_by_checksum(tmp_path):
     data = damage(save(tmp_path / "data.npz", GOOD), "x")
     refused(run("eval", "--data", data), "data.npz", "'x'", "checksum")
 
 
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("command", ["train", "eval", "grad"])
-def test_headers_of_data(tmp_path, case, command):
+def test_invalid_headers_of_data(tmp_path, case, command):
     changes, *words = CASES[case]
     data = damage(save(tmp_path / "data.npz", {**GOOD, **changes}), "x")
     output = ["--out", tmp_path / "out"] if command == "grad" else []
@@ -56,7 +57,7 @@ def test_infer_does_not_read_the_target(tmp_path):
     np.testing.assert_allclose(np.load(out)["logits"], expected, rtol=1e-5, atol=1e-6)
 
 
-def test_headers_of_checkpoints(tmp_path):
+def test_invalid_headers_of_checkpoints(tmp_path):
     data, checkpoint = save(tmp_path / "data.npz", GOOD), tmp_path / "c.npz"
     harness.check_succeeded(run("train", "--data", data, "--checkpoint", checkpoint))
     with np.load(checkpoint) as archive:

@@ -1,7 +1,7 @@
-"""What the compiler spends on a graph grows with its nodes, and not with their square.
+"""Compile time grows linearly with the number of nodes.
 
-Times are those of the processor, so that other work on the machine does not count. Four times the
-nodes take four times as long where every step is linear, and 16 times where one is quadratic.
+The tests measure CPU time, which does not depend on the load of the machine. With four times
+the nodes, linear algorithms take four times as long and quadratic ones 16 times.
 """
 
 import resource
@@ -16,12 +16,12 @@ WIDTH = 4
 
 @pytest.fixture(autouse=True)
 def verify_once_a_phase(monkeypatch):
-    """As users have it: other tests verify after every pass."""
+    """Verifies once per phase, as for users; other tests verify after every pass."""
     monkeypatch.setenv("BPPSA_VERIFY_EACH", "0")
 
 
 def build(nodes, initializers=(), features=WIDTH, opset=18):
-    """A model of `x` and `y`, both [N, features]; initializers are names and shapes."""
+    """Returns a model from `x` to `y`, both [N, features]; initializers map names to shapes."""
     values = [
         numpy_helper.from_array(np.full(shape, 0.5, np.float32), name)
         for name, shape in dict(initializers).items()
@@ -35,7 +35,7 @@ def build(nodes, initializers=(), features=WIDTH, opset=18):
 
 
 def chain(op, n, inputs):
-    """`n` nodes behind one another, each with the inputs `inputs(i)` besides the one before."""
+    """Returns a chain of `n` nodes; node i also reads `inputs(i)`."""
     names = ["x", *(f"v{i}" for i in range(1, n)), "y"]
     return [
         helper.make_node(op, [names[i], *inputs(i)], [names[i + 1]], name=f"node{i}")
@@ -48,12 +48,12 @@ def adds(n):
 
 
 def parameters(n):
-    """As `adds`, with a parameter of its own for each node."""
+    """Returns a chain with a separate parameter for each node."""
     return build(chain("Mul", n, lambda i: [f"w{i}"]), {f"w{i}": [WIDTH] for i in range(n)})
 
 
 def settings(n):
-    """Initializers that are no parameters but settings of nodes, all but two."""
+    """Returns a chain whose initializers, except one, are constant settings of nodes."""
     bounds = {name: [] for i in range(n) for name in (f"low{i}", f"high{i}")}
     nodes = chain("Clip", n, lambda i: [f"low{i}", f"high{i}"])
     nodes[-1] = helper.make_node("Mul", [nodes[-1].input[0], "w"], ["y"])
@@ -61,7 +61,7 @@ def settings(n):
 
 
 def parts(n):
-    """A Split and a Concat of all parts in another order."""
+    """Returns a Split and a Concat of its parts in reverse order."""
     names = [f"part{i}" for i in range(n)]
     return build(
         [
@@ -75,7 +75,7 @@ def parts(n):
 
 
 def seconds(tmp_path, model, phase):
-    """What the compiler takes up to `phase`, on one processor."""
+    """Returns the single-threaded compile time up to `phase` in seconds."""
     source = tmp_path / "model.onnx"
     source.write_bytes(model.SerializeToString())
     compiler = harness.require_tool("bppsa-compile")
@@ -96,7 +96,7 @@ def seconds(tmp_path, model, phase):
         (parts, 1000, "differentiate"),
     ],
 )
-def test_time_grows_with_the_nodes(tmp_path, make, nodes, phase):
+def test_compile_time_is_linear(tmp_path, make, nodes, phase):
     small = min(seconds(tmp_path, make(nodes), phase) for _ in range(2))
     assert seconds(tmp_path, make(4 * nodes), phase) <= 8 * small
 
@@ -106,9 +106,9 @@ def test_time_grows_with_the_nodes(tmp_path, make, nodes, phase):
     [
         (adds, 20000, "differentiate"),
         (parts, 8000, "differentiate"),
-        # Bufferization compared all loops that write into tensors of one size with each other.
+        # Bufferization compared all pairs of loops that write tensors of one size.
         (adds, 250, "lower"),
     ],
 )
-def test_many_nodes(tmp_path, make, nodes, phase):
+def test_compile_time_of_large_graphs(tmp_path, make, nodes, phase):
     assert seconds(tmp_path, make(nodes), phase) <= 20

@@ -1,4 +1,4 @@
-"""bppsa-compile aborted with a stack dump, and asked for a bug report, where memory ended."""
+"""Regression test: out of memory, bppsa-compile printed a stack dump and asked for a bug report."""
 
 import os
 
@@ -14,8 +14,8 @@ def compile_within(limit, output):
     return harness.run(*command, "--emit=mlir", "--mcpu=x86-64-v3")
 
 
-def test_one_line_wherever_memory_ends(tmp_path):
-    """Limits rise from those with which the system cannot even load the libraries."""
+def test_out_of_memory_is_a_one_line_error(tmp_path):
+    """Under the lowest limits, the loader cannot even map the libraries (status 127)."""
     output = tmp_path / "out"
     found = set()
     for limit in range(300 * MIB, 700 * MIB, 20 * MIB):

@@ -1,6 +1,7 @@
-"""Graphs in which no axis carries samples: the arrays of a file are one call.
+"""Graphs without a batch axis process the arrays of a file in one call.
 
-Outputs had the number of supposed samples for a size, with zeros behind their elements.
+Regression test: outputs had the supposed number of samples as a size, with zeros after their
+elements.
 """
 
 import harness
@@ -27,7 +28,7 @@ def build(nodes, inputs, outputs):
 
 
 def split():
-    """Three parts of six numbers."""
+    """Splits six elements into three parts."""
     nodes = [
         helper.make_node("Split", ["x"], ["p", "q", "r"], axis=0),
         helper.make_node("Tanh", ["p"], ["y"]),
@@ -37,7 +38,7 @@ def split():
 
 
 def gather():
-    """The rows 2 and 0 of x w."""
+    """Gathers the rows 2 and 0 of x w."""
     nodes = [
         helper.make_node("MatMul", ["x", "w"], ["m"]),
         helper.make_node("Constant", [], ["i"], value_ints=[2, 0]),
@@ -67,7 +68,7 @@ def check_infer(model, data):
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_infer_and_grad_take_the_arrays_as_they_are(case):
+def test_infer_and_grad_do_not_slice(case):
     model, data = CASES[case]
     check_infer(model, data)
     program = harness.compile_model(model, "--loss=mse")
@@ -79,7 +80,7 @@ def test_infer_and_grad_take_the_arrays_as_they_are(case):
 
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("command", ["train", "eval", "bench"])
-def test_there_is_nothing_to_slice(case, command, tmp_path):
+def test_commands_that_need_batches_are_refused(case, command, tmp_path):
     model, data = CASES[case]
     np.savez(tmp_path / "d.npz", **data)
     options = {
@@ -90,7 +91,7 @@ def test_there_is_nothing_to_slice(case, command, tmp_path):
     found = harness.compile_model(model, "--loss=mse").run(command, *options)
     assert found.returncode == 1 and found.stdout == "" and found.stderr.count("\n") == 1
     assert "so nothing can be sliced into batches" in found.stderr
-    # The columns of x w are no samples, as w has values of its own for them.
+    # The columns of x w are not samples, because w has different values for each of them.
     assert "`infer` and `grad` take the arrays of a file as one call" in found.stderr
     assert not (tmp_path / "out.onnx").exists()
 
@@ -111,8 +112,8 @@ def gemm(c):
 
 
 @pytest.mark.parametrize("c", [[3], [1, 3], [1], [1, 1]], ids=str)
-def test_an_input_without_samples_is_shared(c, tmp_path):
-    """Also by several batches of 256 samples."""
+def test_input_without_batch_axis_is_shared(c, tmp_path):
+    """All batches use the same array; 300 samples need several batches."""
     model = gemm(c)
     data = {"x": numbers(300, 4), "c": numbers(*c), "target": numbers(300, 3)}
     check_infer(model, data)
@@ -130,8 +131,8 @@ def test_an_input_without_samples_is_shared(c, tmp_path):
     assert saved.exists()
 
 
-def test_an_input_of_samples_is_sliced():
-    """C of the Gemm has a row for each sample."""
+def test_batched_bias_is_sliced():
+    """The input C of the Gemm has one row per sample."""
     model = gemm(["N", 3])
     check_infer(model, {"x": numbers(300, 4), "c": numbers(300, 3)})
     inputs = harness.compile_model(model, "--loss=mse").info()["inputs"]
@@ -139,8 +140,8 @@ def test_an_input_of_samples_is_sliced():
 
 
 @pytest.mark.parametrize("command", ["train", "eval"])
-def test_classes_are_no_samples(command, tmp_path):
-    """The rows of y are positions of a cross-entropy, its columns classes: the loss mixes the samples."""
+def test_class_axis_is_not_sliced(command, tmp_path):
+    """The transposed samples are the classes of the cross-entropy, so the loss mixes samples."""
     nodes = [
         helper.make_node("MatMul", ["x", "w"], ["m"]),
         helper.make_node("Transpose", ["m"], ["y"]),
@@ -154,7 +155,7 @@ def test_classes_are_no_samples(command, tmp_path):
     )
 
 
-def test_the_number_of_classes_is_fixed(tmp_path):
+def test_number_of_classes_must_be_fixed(tmp_path):
     compiler = harness.require_tool("bppsa-compile")
     nodes = [helper.make_node("Relu", ["x"], ["y"])]
     model = build(nodes, {"x": ["N", "M"]}, {"y": ["N", "M"]})

@@ -1,4 +1,4 @@
-"""Outputs that were replaced although they should not be: files of two options, and protected ones."""
+"""Regression test: outputs overwrote inputs, outputs of other options and protected files."""
 
 import ctypes
 import os
@@ -16,7 +16,7 @@ def data(tmp_path):
 
 
 def without_privileges():
-    """Takes from root the right to do what permissions forbid."""
+    """Drops the capabilities with which root overrides file permissions."""
     drop, override, search = 24, 1, 2  # PR_CAPBSET_DROP, CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH
     libc = ctypes.CDLL(None)
     for capability in (override, search):
@@ -29,7 +29,7 @@ def run_as_user(*arguments):
 
 @pytest.mark.parametrize("first, second", [("--save", "--log"), ("--checkpoint", "--save")])
 @pytest.mark.parametrize("spelling", ["./same", "folder/../same", "link/same"])
-def test_one_file_under_two_names(tmp_path, data, first, second, spelling):
+def test_same_file_for_two_options(tmp_path, data, first, second, spelling):
     (tmp_path / "folder").mkdir()
     (tmp_path / "link").symlink_to(tmp_path)
     before = sorted(os.listdir(tmp_path))
@@ -39,7 +39,7 @@ def test_one_file_under_two_names(tmp_path, data, first, second, spelling):
 
 
 @pytest.mark.parametrize("option", ["--save", "--checkpoint", "--log"])
-def test_inputs_of_training(tmp_path, data, option):
+def test_inputs_are_not_overwritten(tmp_path, data, option):
     val, checkpoint = shutil.copy(data, tmp_path / "val.npz"), tmp_path / "c"
     harness.check_succeeded(run("train", "--data", data, "--checkpoint", checkpoint))
     inputs = ["--data", data, "--val", val, "--resume", checkpoint]
@@ -54,8 +54,8 @@ def test_inputs_of_training(tmp_path, data, option):
 
 
 @pytest.mark.parametrize("option", ["--save", "--checkpoint", "--log"])
-def test_long_names(tmp_path, data, option):
-    """What cannot be the name of a file is refused before training, not after it."""
+def test_too_long_file_names(tmp_path, data, option):
+    """Invalid file names are refused before training."""
     longest = os.pathconf(tmp_path, "PC_NAME_MAX")
     result = run("train", "--data", data, option, tmp_path / ("n" * (longest + 1)))
     refused(result, f"{option}: '", "cannot be written (File name too long)")
@@ -63,13 +63,13 @@ def test_long_names(tmp_path, data, option):
     harness.check_succeeded(run("train", "--data", data, option, tmp_path / ("n" * longest)))
 
 
-def test_link_to_itself(tmp_path, data):
+def test_symlink_loop(tmp_path, data):
     (tmp_path / "link").symlink_to("link")
     result = run("train", "--data", data, "--save", tmp_path / "link")
     refused(result, "--save: '", "cannot be written (Too many levels of symbolic links)")
 
 
-def test_links_stay_links(tmp_path, data):
+def test_symlinks_are_followed(tmp_path, data):
     target, link, expected = tmp_path / "target", tmp_path / "link", tmp_path / "expected"
     target.write_bytes(b"previous")
     link.symlink_to(target)
@@ -79,7 +79,7 @@ def test_links_stay_links(tmp_path, data):
 
 
 @pytest.mark.parametrize("command, option", [("train", "--save"), ("infer", "--out")])
-def test_the_program_itself(tmp_path, data, command, option):
+def test_program_does_not_overwrite_itself(tmp_path, data, command, option):
     program = shutil.copy(fake_trainer.program(), tmp_path / "program")
     before = program.read_bytes()
     result = harness.run(program, command, "--data", data, option, program)
@@ -104,7 +104,7 @@ def test_protected_files_and_folders(tmp_path, data, command, option):
 
 
 @pytest.mark.parametrize("option", ["--data", "--val", "--resume"])
-def test_files_that_cannot_be_read(tmp_path, data, option):
+def test_unreadable_files(tmp_path, data, option):
     secret = tmp_path / "secret"
     secret.write_bytes(data.read_bytes())
     secret.chmod(0)

@@ -1,4 +1,4 @@
-"""Warnings of passes are for their authors: a model without a remark compiles silently."""
+"""Compilation prints no compiler-internal warnings of passes."""
 
 import harness
 

@@ -1,4 +1,4 @@
-"""A run that resumed after the last batch of an epoch logged the learning rate 0 for this epoch."""
+"""Regression test: after a resume at the end of an epoch, its learning rate was logged as 0."""
 
 import json
 import time
@@ -13,8 +13,8 @@ def entries(log):
     return [(entry["epoch"], entry["loss"], entry["lr"]) for entry in lines]
 
 
-def test_epoch_without_batches_left(tmp_path):
-    """The validation after an epoch takes so long that the kill comes before its end."""
+def test_learning_rate_after_resume_at_end_of_epoch(tmp_path):
+    """Validation is slow enough for the kill to come before the end of the epoch."""
     data = save(tmp_path / "d.npz", samples(48))
     validation = save(tmp_path / "v.npz", samples(200_000, seed=1))
     checkpoint, log, whole = (tmp_path / name for name in ("c", "l", "w"))

@@ -1,4 +1,4 @@
-"""Training that stopped at a loss of NaN spoke of a checkpoint where there was none."""
+"""Regression test: when the loss became NaN, the error mentioned a missing checkpoint."""
 
 import json
 import os
@@ -26,11 +26,11 @@ def position(checkpoint):
     return state["epoch"], state["batch"]
 
 
-def test_without_checkpoint(data):
+def test_nan_without_checkpoint(data):
     assert diverge(data).endswith("; nothing was saved\n")
 
 
-def test_before_the_first_checkpoint(tmp_path):
+def test_nan_before_first_checkpoint(tmp_path):
     large = save(tmp_path / "large.npz", {**samples(40), "x": np.full((6, 40, 3), 3e38, np.float32)})
     checkpoint = tmp_path / "c"
     checkpoint.write_bytes(b"of another run")
@@ -38,7 +38,7 @@ def test_before_the_first_checkpoint(tmp_path):
     assert checkpoint.read_bytes() == b"of another run"
 
 
-def test_checkpoint_of_an_epoch(tmp_path, data):
+def test_nan_after_checkpoint_of_epoch(tmp_path, data):
     checkpoint = tmp_path / "c"
     message = diverge(data, "--checkpoint", checkpoint)
     epoch, batch = position(checkpoint)
@@ -46,7 +46,7 @@ def test_checkpoint_of_an_epoch(tmp_path, data):
     assert message.endswith(f"; the checkpoint '{checkpoint}' of epoch {epoch} is kept\n")
 
 
-def test_checkpoint_of_a_batch(tmp_path):
+def test_nan_after_checkpoint_of_batch(tmp_path):
     arrays = samples(40)
     arrays["x"][:, 20:] = 3e38
     data, checkpoint = save(tmp_path / "data.npz", arrays), tmp_path / "c"
@@ -56,12 +56,12 @@ def test_checkpoint_of_a_batch(tmp_path):
     assert message.endswith(f"; the checkpoint '{checkpoint}' of epoch 1, batch 2 is kept\n")
 
 
-def test_checkpoint_that_was_resumed(tmp_path, data):
+def test_nan_after_resume(tmp_path, data):
     checkpoint, other = tmp_path / "c", tmp_path / "other"
     train = ["train", "--data", data, "--batch", 40, "--epochs", 2, "--checkpoint", checkpoint]
     harness.check_succeeded(run(*train))
     again = ["train", "--data", data, "--resume", checkpoint, "--epochs", 500, "--lr", "3e38"]
-    # The rate of the first step is finite; the loss after it is not.
+    # The first step still has a finite loss.
     message = refused(run(*again), "loss is")
     assert message.endswith("; nothing was saved\n")
     message = refused(run(*again, "--checkpoint", other), "loss is")
@@ -70,7 +70,7 @@ def test_checkpoint_that_was_resumed(tmp_path, data):
     assert message.endswith(f"'{checkpoint}' of epoch {position(checkpoint)[0]} is kept\n")
 
 
-def test_validation_that_is_not_finite(tmp_path, data):
+def test_nan_in_validation(tmp_path, data):
     arrays = {**samples(40), "x": np.full((6, 40, 3), 3e38, np.float32)}
     val, checkpoint = save(tmp_path / "val.npz", arrays), tmp_path / "c"
     options = ["--checkpoint", checkpoint, "--checkpoint-every", 1, "--batch", 10]
@@ -78,8 +78,8 @@ def test_validation_that_is_not_finite(tmp_path, data):
     assert message.endswith(f"; the checkpoint '{checkpoint}' of epoch 1, batch 4 is kept\n")
 
 
-def test_interruption_whose_checkpoint_cannot_be_written(tmp_path, data):
-    """The first checkpoints can be written; then no file may grow."""
+def test_unwritable_checkpoint_on_sigterm(tmp_path, data):
+    """After the first checkpoint, a limit on the file size makes further ones fail."""
     checkpoint = tmp_path / "c"
     options = ["--epochs", 10**9, "--checkpoint", checkpoint]
     with start("train", "--data", data, *options) as process:

@@ -1,4 +1,4 @@
-"""Numbers that 64 bits do not hold were taken as the largest one, and then overflowed."""
+"""Regression test: integers beyond 64 bits were clamped to the largest one and then overflowed."""
 
 import harness
 import pytest
@@ -47,7 +47,7 @@ def test_not_a_number(tmp_path, command, option, accepted, value):
     assert f"{option}: found '{value}', expected a whole number from {accepted}" in result.stderr
 
 
-def test_ends_of_the_ranges(tmp_path):
+def test_range_limits(tmp_path):
     data = save(tmp_path / "data.npz", samples(20))
     accepted = ["--seed", 2**63 - 1, "--batch", 2**31 - 1, "--threads", "0003"]
     harness.check_succeeded(run("train", "--data", data, *accepted))

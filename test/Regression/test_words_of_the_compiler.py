@@ -1,4 +1,5 @@
-"""bppsa-compile divided by zero, and repeated control characters and line breaks of its input."""
+"""Regression tests: bppsa-compile divided by zero, and printed line breaks and control characters
+of its input unescaped."""
 
 import harness
 import models
@@ -11,7 +12,7 @@ def compile_example(*options):
     return harness.run(harness.require_tool("bppsa-compile"), model, *options)
 
 
-def test_no_stages(tmp_path):
+def test_invalid_number_of_stages(tmp_path):
     output = tmp_path / "out"
     for option in ("--pipeline=0", "--pipeline=-1"):
         run = compile_example("-o", output, "--distributed=mpi", option)
@@ -44,7 +45,7 @@ def test_control_characters_in_models(tmp_path):
     assert run.stderr.count("\n") == 1 and "\x1b" not in run.stderr, run.stderr
 
 
-def test_plans_of_streams_are_refused_in_words_of_the_user(tmp_path):
+def test_scan_of_stream_is_refused(tmp_path):
     model = harness.ROOT / "examples" / "denoiser_step.onnx"
     options = ["--loss=mse", "--carry=cache:cache_next,h:h_next", "--scan=blelloch"]
     compiler = harness.require_tool("bppsa-compile")
