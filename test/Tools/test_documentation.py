@@ -1,8 +1,9 @@
 """Runs the examples of the documentation: fenced blocks that follow a `<!-- run -->` comment.
 
-A `sh` or `python` block runs in a folder that all blocks of one page share, with the tools, the
-virtual environment's Python and the package at hand, and BPPSA set to the source tree. An `mlir` block must round-trip through bppsa-opt. A block that follows `<!-- shows FILE -->` is an
-excerpt of a file that an earlier block of its page wrote.
+All `sh` and `python` blocks of a page run in one folder. PATH has the tools and Python of the
+virtual environment, the package can be imported, and BPPSA is the source tree. An `mlir` block
+must round-trip through bppsa-opt. A block that follows `<!-- shows FILE -->` is an excerpt of a
+file that an earlier block of its page wrote.
 """
 
 import os
@@ -23,7 +24,7 @@ def blocks(page):
 
 
 def environment():
-    """The tools and the virtual environment's `python` on PATH."""
+    """Returns the environment with the tools and the virtual environment's `python` on PATH."""
     path = [str(harness.BIN), os.path.dirname(sys.executable), os.environ["PATH"]]
     built = harness.BUILD / "python"
     package = str(built if built.exists() else harness.ROOT / "python")
@@ -32,9 +33,10 @@ def environment():
 
 
 def match_line(excerpt, line, names):
-    """Whether `line` is the excerpt's; `names` maps names of values, maps and kernels of the page.
+    """Returns whether `line` matches the excerpt.
 
-    Space at the ends does not count, `...` is any text, and a name stands for one name of its kind.
+    Leading and trailing space is ignored and `...` matches any text. `names` maps value, map
+    and kernel names of the page to names of the file; the mapping is one-to-one per excerpt.
     """
     pattern, end, found = "", 0, []
     for match in NAME.finditer(excerpt):
@@ -57,7 +59,7 @@ def match_line(excerpt, line, names):
 
 
 def find_excerpt(excerpt, text):
-    """The first part of `excerpt` that is not in `text`, or None; lines of `...` cut parts."""
+    """Returns the first missing part of `excerpt`, or None; `...` lines separate parts."""
     lines, start, names = text.splitlines(), 0, {}
     for part in re.split(r"^\s*\.\.\.\n", excerpt, flags=re.M):
         wanted = [line.strip() for line in part.splitlines()]
@@ -102,7 +104,7 @@ def test_excerpts_are_compared():
     text = "%3 = a.b %1, %2\n  c\n%4 = a.b %3, %3\n"
     assert find_excerpt("%x = a.b ...\n...\n%y = a.b %x, %x\n", text) is None
     assert find_excerpt("%x = a.b ...\nc\n%y = ... %x, %x\n", text) is None
-    assert find_excerpt("%x = a.b ...\n%y = a.b %x, %x\n", text) is not None  # not neighbours
+    assert find_excerpt("%x = a.b ...\n%y = a.b %x, %x\n", text) is not None  # not adjacent
     assert find_excerpt("%x = a.b ...\n...\n%y = a.b %y, %x\n", text) is not None
     assert find_excerpt("c\n...\n%x = a.b %p, %q\n%y = a.b ...\n", text) is not None
 
@@ -119,7 +121,7 @@ def test_links_point_to_files():
 
 
 def find_undocumented(page, help_text):
-    """The options of `help_text` that the page of the reference does not name."""
+    """Returns the options of `help_text` that the reference page does not mention."""
     reference = (harness.ROOT / "docs" / "Reference" / page).read_text()
     options = set(re.findall(r"^\s+(?:-h,)?(--[a-z][a-z0-9-]+)", help_text, re.M))
     assert options
@@ -129,15 +131,15 @@ def find_undocumented(page, help_text):
 
 
 def test_compiler_options_are_documented():
-    """Every option that the compiler explains in --help is in docs/Reference/Compiler.md."""
+    """docs/Reference/Compiler.md has every option of --help."""
     compiler = harness.require_tool("bppsa-compile")
     help_text = harness.check_succeeded(harness.run(compiler, "--help")).stdout
-    # `--help-hidden` lists the options of MLIR.
+    # `--help-hidden` also lists the options of MLIR.
     assert not find_undocumented("Compiler.md", help_text)
 
 
 def test_program_options_are_documented(tmp_path):
-    """Every option that a trainer explains in --help is in docs/Reference/Programs.md."""
+    """docs/Reference/Programs.md has every option of a trainer's --help."""
     compiler, program = harness.require_tool("bppsa-compile"), tmp_path / "trainer"
     model = harness.ROOT / "examples" / "bitstream_rnn.onnx"
     harness.check_succeeded(harness.run(compiler, model, "-O0", "-o", program))

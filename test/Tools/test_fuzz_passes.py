@@ -1,4 +1,4 @@
-"""A short run of utils/fuzz-passes.py, and what it makes of a tool that crashes."""
+"""Runs utils/fuzz-passes.py briefly, with bppsa-opt and with a tool that crashes."""
 
 import re
 import sys
@@ -6,7 +6,7 @@ import sys
 import harness
 
 FUZZER = harness.ROOT / "utils" / "fuzz-passes.py"
-# Crashes in one of its passes on modules with a plan.
+# Crashes in the pass --bppsa-wrong on modules with a plan.
 CRASHING_TOOL = r"""#!/bin/sh
 case "$*" in
 *--help) printf '      --bppsa-good  -  fine\n      --bppsa-wrong=<long>  -  wrong\n' ;;
@@ -20,7 +20,7 @@ def fuzz(tmp_path, count, tool):
     return harness.run(*command, "--keep", tmp_path / "kept", "--opt", tool)
 
 
-def test_passes_end_with_a_result_or_a_diagnostic(tmp_path):
+def test_passes_succeed_or_diagnose(tmp_path):
     run = fuzz(tmp_path, 150, harness.require_tool("bppsa-opt"))
     assert run.returncode == 0, run.stdout + run.stderr
     assert run.stdout.startswith("150 sequences of ")

@@ -1,4 +1,4 @@
-"""The pages under docs/generated are those that the ODS files give, and the pages around them agree."""
+"""docs/generated is up to date with the ODS files, and docs/Passes.md lists all passes."""
 
 import re
 

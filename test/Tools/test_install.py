@@ -1,4 +1,4 @@
-"""`cmake --install` and the CMake package: an installation works wherever it is, by itself."""
+"""`cmake --install` and the CMake package: an installation is relocatable and self-contained."""
 
 import json
 import shutil
@@ -13,7 +13,7 @@ MODELS = [harness.ROOT / "examples" / name for name in ("bitstream_rnn.onnx", "i
 
 @pytest.fixture(scope="module")
 def prefix(tmp_path_factory):
-    """An installation that has been moved since."""
+    """Returns an installation that was moved after `cmake --install`."""
     directory = tmp_path_factory.mktemp("install")
     first, moved = directory / "first", directory / "moved"
     install = harness.run("cmake", "--install", harness.BUILD, "--prefix", first)
@@ -26,7 +26,7 @@ def describe(program):
     return json.loads(harness.check_succeeded(harness.run(program, "info")).stdout)
 
 
-def test_nothing_names_the_build_tree_or_the_sources(prefix):
+def test_installation_has_no_build_or_source_paths(prefix):
     if "CMAKE_BUILD_TYPE:STRING=Debug" in (harness.BUILD / "CMakeCache.txt").read_text():
         pytest.skip("debug information and assertions name the sources")
     files = [path for path in prefix.rglob("*") if path.is_file()]
@@ -38,8 +38,8 @@ def test_nothing_names_the_build_tree_or_the_sources(prefix):
     assert not found
 
 
-def test_headers_are_whole(prefix):
-    """Every header of the compiler that a header includes is there, generated ones as well."""
+def test_included_headers_are_installed(prefix):
+    """All included headers of the compiler are installed, including generated ones."""
     include = prefix / "include"
     missing = {
         name
@@ -60,7 +60,7 @@ def test_installed_compiler(prefix, tmp_path):
 
 
 def train_in_c(program, output):
-    """It learns its 16 sequences; what it writes is a model that ONNX Runtime runs."""
+    """Training fits its 16 sequences and writes a model that ONNX Runtime runs."""
     result = harness.check_succeeded(harness.run(program, MODELS[1], output))
     _, loss, _, accuracy = result.stdout.split()
     assert float(loss) < 1 and float(accuracy) > 0.8

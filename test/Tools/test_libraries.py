@@ -1,4 +1,4 @@
-"""The libraries under lib form a DAG, and sources include only headers of libraries below their own."""
+"""The libraries under lib form a DAG, and sources include only headers of their dependencies."""
 
 import functools
 import os
@@ -9,13 +9,13 @@ import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 DEFINITION = re.compile(r"^\s*(?:bppsa_add_library|add_library)\((\w+)([^)]*)\)", re.M)
-# What the compiler and the libraries of programs agree on: a file format, and calls of the emulator.
+# Interfaces between the compiler and runtime libraries: a file format, and calls of the emulator.
 SHARED = {"Emulator/EmulatorInterface.h", "Runtime/ProgramImage.h"}
 
 
 @functools.cache
 def libraries():
-    """The folder under lib and the libraries in LINK_LIBS, for each library of the compiler."""
+    """Returns the folder under lib and the LINK_LIBS of each library of the compiler."""
     found = {}
     for path in ROOT.glob("lib/**/CMakeLists.txt"):
         for name, body in DEFINITION.findall(path.read_text()):
@@ -29,7 +29,7 @@ def libraries():
 
 @functools.cache
 def reachable(name):
-    """`name` and every library below it."""
+    """Returns `name` and its transitive dependencies."""
     below = {name}
     for link in libraries()[name][1]:
         below |= reachable(link)
@@ -37,7 +37,7 @@ def reachable(name):
 
 
 def find_cycle(graph):
-    """A list of names that depend on each other in a circle; empty if there is none."""
+    """Returns a dependency cycle, or an empty list if there is none."""
     done, path = set(), []
 
     def visit(name):
@@ -57,7 +57,7 @@ def find_cycle(graph):
 
 @functools.cache
 def folders():
-    """The libraries of each folder that has any, relative to lib."""
+    """Returns the libraries of each folder relative to lib."""
     found = {}
     for name, (folder, _) in libraries().items():
         found.setdefault(folder, set()).add(name)
@@ -65,14 +65,14 @@ def folders():
 
 
 def owner(path):
-    """The libraries of the deepest folder that contains `path`, relative to lib."""
+    """Returns the libraries of the deepest folder that contains `path`, relative to lib."""
     while path and path not in folders():
         path = os.path.dirname(path)
     return folders().get(path, set())
 
 
 def included_folders(path):
-    """The folders under include/bppsa whose headers the file includes."""
+    """Yields the folders under include/bppsa of the included headers, and the headers."""
     for header in re.findall(r'^#include "bppsa/([^"]+)"', path.read_text(), re.M):
         yield os.path.dirname(header), header
 
@@ -91,7 +91,7 @@ COMPILER = sorted(name for name in libraries() if name[0].isupper() and name != 
 
 
 @pytest.mark.parametrize("name", COMPILER)
-def test_sources_include_only_libraries_below(name):
+def test_sources_include_only_dependencies(name):
     folder, below = libraries()[name][0], reachable(name)
     sources = [p for base in ("lib", "include/bppsa") for p in (ROOT / base / folder).rglob("*.[ch]*")]
     wrong = []
@@ -106,7 +106,7 @@ def test_sources_include_only_libraries_below(name):
 
 
 def test_headers_define_each_type_once():
-    """Two types of one name in a namespace violate the one-definition rule once a binary has both."""
+    """Two types with the same name in a namespace violate the one-definition rule."""
     places = {}
     for path in [*ROOT.glob("lib/**/*.h"), *ROOT.glob("include/**/*.h")]:
         namespace = ""

@@ -1,4 +1,4 @@
-"""Paths of the repository that the documentation names exist."""
+"""Repository paths in the documentation exist."""
 
 import re
 
@@ -12,12 +12,12 @@ FOLDERS = {
 LINK = re.compile(r"\]\(([^)\s#]+)(?:#[^)]*)?\)")
 CODE = re.compile(r"`([^`\n]+)`")
 PATH = re.compile(r"[\w.+-]+(?:/[\w.+*{},-]+)+/?")
-# A name for any folder, and files of an installation.
+# A placeholder for any folder, and files of an installation.
 PLACEHOLDER = re.compile(r".*/X|lib/(cmake/bppsa|libbppsa_\w+\.a|bppsa-stub)")
 
 
 def named_paths(text):
-    """The paths of the repository in code spans; some have wildcards or lists in braces."""
+    """Yields the repository paths in code spans, possibly with wildcards or braces."""
     for span in CODE.findall(text):
         for word in span.split():
             path = PATH.match(word.removeprefix("./"))
@@ -26,7 +26,7 @@ def named_paths(text):
 
 
 def expand(path):
-    """`lib/{A,B}.cpp` names two paths."""
+    """Expands braces: `lib/{A,B}.cpp` names two paths."""
     found = re.search(r"\{([^{}]*)\}", path)
     if not found:
         return [path]

@@ -1,4 +1,4 @@
-"""The words that the compiler and programs share: declared once, documented, written and read."""
+"""Keys shared by the compiler and programs are declared once, documented, written and read."""
 
 import json
 import re
@@ -8,7 +8,7 @@ import models
 
 HEADER = harness.ROOT / "include" / "bppsa" / "Program" / "Keys.h"
 PAGE = harness.ROOT / "docs" / "Reference" / "ProgramDescription.md"
-# Objects whose keys are names: of functions, symbols, hyperparameters, ...
+# Objects whose keys are names of functions, symbols, hyperparameters, ...
 MAPS = {"hyper", "least_sizes", "functions", "first_uses", "classification", "traced_nodes"}
 WORKS = {"walk", "column", "carry", "product"}
 
@@ -18,7 +18,7 @@ def declared_keys():
 
 
 def documented_keys():
-    """The readers of each key, by the name of the objects that have it."""
+    """Returns the reader of each key for each object of the page."""
     objects = {}
     for section in PAGE.read_text().split("\n## ")[1:]:
         title, body = section.split("\n", 1)
@@ -49,8 +49,8 @@ def test_keys_are_written_and_read():
         assert use.search(read) or readers[key] != "load", key
 
 
-def test_sources_name_no_key():
-    """The writer and the reader take all keys from the header."""
+def test_sources_use_declared_keys():
+    """The writer and the reader take all keys from the header instead of string literals."""
     key = re.compile(r'(?:\{|\[|\b(?:at|value|find|optionalInteger)\((?:\w+, )?)"(\w+)"')
     for path in ("Target/ModelDescription.cpp", "Runtime/Model.cpp"):
         found = key.findall((harness.ROOT / "lib" / path).read_text())
@@ -73,7 +73,7 @@ def test_losses_and_optimizers_are_in_the_help():
 
 
 def walk(value, name, found):
-    """Collects the keys of all objects of a description under the names of their keys."""
+    """Collects the keys of nested objects, grouped by the key of the object."""
     if isinstance(value, list):
         for item in value:
             walk(item, name, found)
@@ -85,7 +85,7 @@ def walk(value, name, found):
 
 
 def describe(tmp_path, cell, *options):
-    """The description in a program."""
+    """Compiles a program and returns it, its content and its description."""
     source, program = tmp_path / "model.onnx", tmp_path / "program"
     source.write_bytes(models.build(models.Spec(cell)).SerializeToString())
     command = [harness.require_tool("bppsa-compile"), source, "-o", program, "-O0", *options]
@@ -102,7 +102,7 @@ def test_description_has_documented_keys(tmp_path):
     )
     found = {}
     walk(description, "", found)
-    # Names in maps lead to objects of their own.
+    # The values of these maps are objects.
     for name in ("traced_nodes", "classification"):
         for value in description[name].values():
             for item in value if isinstance(value, list) else [value]:
@@ -111,7 +111,7 @@ def test_description_has_documented_keys(tmp_path):
     for name, keys in found.items():
         assert keys <= documented[name].keys(), name
     assert description["schema"] == 1
-    # The reader refuses other schemas in one line.
+    # The reader refuses other schemas with one line.
     program.write_bytes(content.replace(b'"schema":1', b'"schema":7'))
     run = harness.run(program, "info")
     assert run.returncode == 1

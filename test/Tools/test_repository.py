@@ -1,4 +1,4 @@
-"""Rules that hold for the files of the repository as a whole."""
+"""Rules for all files of the repository."""
 
 import pathlib
 import re
@@ -35,7 +35,7 @@ def test_sources_are_formatted():
     assert run.returncode == 0, f"run utils/format.sh; it changes {names or run.stderr}"
 
 
-def test_every_mention_of_llvm_agrees_with_the_pin():
+def test_llvm_version_mentions_match_the_pin():
     version = (ROOT / "cmake" / "LLVMVersion.txt").read_text().strip()
     major = version.split(".")[0]
     mention = re.compile(r"\b(?:clang|clang\+\+|lld|llvm|mlir|clang-format)-(\d+)(?![\d.])\b")
@@ -53,14 +53,14 @@ def test_sources_begin_with_the_license_banner():
         str(path.relative_to(ROOT))
         for path, text in text_files()
         if path.suffix in (".cpp", ".h", ".c", ".td")
-        # A public header under its own license, which stands beside it.
+        # A public header under its own license has a LICENSE file in its folder.
         and not (path.parent / "LICENSE").exists()
         and "Part of the bppsa project, under the MIT License." not in text[:600]
     ]
     assert not missing
 
 
-def test_no_whitespace_at_line_ends_and_a_newline_at_the_end():
+def test_whitespace_at_line_and_file_ends():
     bad = []
     for path, text in text_files():
         if path.suffix in (".csv", ".json", ".jsonl", ".onnx", ".svg", ".html"):
@@ -71,7 +71,7 @@ def test_no_whitespace_at_line_ends_and_a_newline_at_the_end():
     assert not bad
 
 
-def test_scripts_can_be_run():
+def test_scripts_are_executable():
     scripts = [path for path, text in text_files() if text.startswith("#!")]
     assert scripts
     assert not [path for path in scripts if not path.stat().st_mode & 0o100]
@@ -80,14 +80,15 @@ def test_scripts_can_be_run():
 def is_checked(file):
     return (
         file.suffix == ".h"
-        # A header that the compiler includes, and one of another project with its own license.
+        # Excludes a header that the compiler includes, and headers with their own license.
         and file.relative_to(ROOT).parts[0] != "cmake"
         and not (file.parent / "LICENSE").exists()
     )
 
 
 def expected_guard(path):
-    """include/bppsa/Support/TextLists.h has BPPSA_SUPPORT_TEXTLISTS_H, lib/X/Y.h BPPSA_LIB_X_Y_H."""
+    """Returns BPPSA_SUPPORT_TEXTLISTS_H for include/bppsa/Support/TextLists.h and BPPSA_LIB_X_Y_H
+    for lib/X/Y.h."""
     parts = path.parts[1:] if path.parts[0] == "include" else ("bppsa", *path.parts)
     return re.sub(r"\W", "_", "_".join(parts)).upper()
 
@@ -107,13 +108,13 @@ MAX_CHANGE_WIDTH = 120
 
 
 def documentation_pages():
-    """Pages written by hand; ODS generates docs/generated."""
+    """Returns all pages except docs/generated, which ODS generates."""
     pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")]
     return [page for page in sorted(pages) if page.parent.name != "generated"]
 
 
 def prose_lines(text):
-    """Numbered lines outside of tables, headings, comments, and fenced or indented code."""
+    """Yields numbered lines outside of tables, headings, comments, and fenced or indented code."""
     is_code = False
     for number, line in enumerate(text.splitlines(), 1):
         if line.lstrip().startswith("```"):
@@ -137,7 +138,7 @@ def test_prose_lines_leave_out_tables_and_code():
     assert list(prose_lines(text)) == [(2, ""), (3, "text"), (9, "* item")]
 
 
-def test_items_of_the_changelog_are_one_line():
+def test_changelog_items_are_single_lines():
     lines = (ROOT / "CHANGELOG.md").read_text().splitlines()
     wide = [number for number, line in enumerate(lines, 1) if len(line) > MAX_CHANGE_WIDTH]
     assert not wide, f"items of CHANGELOG.md have at most {MAX_CHANGE_WIDTH} characters"

@@ -1,4 +1,4 @@
-"""The documentation site builds without warnings, and every page says who it is for."""
+"""The documentation site builds without warnings, and every page addresses a reader."""
 
 import importlib.util
 import os
@@ -12,13 +12,13 @@ from harness import ROOT
 
 DOCS = ROOT / "docs"
 PACKAGES = ("sphinx", "myst_parser", "furo", "sphinx_copybutton")
-# Pages that are generated or show files from outside docs.
+# Pages that are generated or include files from outside docs.
 GENERATED = {
     *(page.relative_to(DOCS).as_posix() for page in (DOCS / "generated").glob("*.md")),
     *("Reference/ONNXNodeTests.md", "Reference/ONNXSupport.md"),
     *("Changelog.md", "Contributing/HouseRules.md", "Tutorials/Examples.md"),
 }
-# Pages whose first paragraph does not yet say who should read them; do not add any.
+# Pages whose first paragraph does not yet name their readers; do not add any.
 WITHOUT_READER = set()
 READER = re.compile(
     r"\b(you|your|readers?|users?|engineers?|contributors?|developers?|programmers?|researchers?"
@@ -58,7 +58,7 @@ def check_python_api(page):
 
 # One test, because parallel workers would build the site several times.
 def test_site(tmp_path):
-    """The site builds without warnings and has all pages, the APIs and an index for search."""
+    """The site contains all pages, the API references and a search index."""
     build_site(tmp_path / "site")
     pages = {page.relative_to(DOCS).with_suffix(".html") for page in DOCS.rglob("*.md")}
     assert not [page for page in pages if not (tmp_path / "site" / page).exists()]
