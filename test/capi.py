@@ -1,4 +1,4 @@
-"""The C API through ctypes, as other languages call it."""
+"""Calls the C API through ctypes, as other languages do."""
 
 import ctypes as c
 import json
@@ -92,7 +92,7 @@ class Failure(Exception):
 
 
 def tensor_of(array):
-    """A DLPack tensor on the memory of an array, which must live as long."""
+    """Returns a DLPack tensor that refers to the memory of `array`, which must outlive it."""
     shape = (c.c_int64 * array.ndim)(*array.shape)
     strides = (c.c_int64 * array.ndim)(*(s // array.itemsize for s in array.strides))
     dtype = DataType(CODES[array.dtype.kind], 8 * array.itemsize, 1)
@@ -100,7 +100,7 @@ def tensor_of(array):
 
 
 def array_of(tensor):
-    """A view of the memory of a tensor."""
+    """Returns a view of the memory of a tensor."""
     shape = tuple(tensor.shape[i] for i in range(tensor.ndim))
     kind = {code: kind for kind, code in CODES.items()}[tensor.dtype.code]
     dtype = np.dtype(f"{kind}{tensor.dtype.bits // 8}")
@@ -110,7 +110,7 @@ def array_of(tensor):
 
 
 def named(arrays):
-    """The arguments of a call; with what they point to."""
+    """Returns named arrays and their number as arguments of a call; they keep the tensors alive."""
     tensors = [tensor_of(a) if isinstance(a, np.ndarray) else a for a in arrays.values()]
     rows = [NamedArray(n.encode(), c.pointer(t)) for n, t in zip(arrays, tensors)]
     return (NamedArray * len(rows))(*rows), c.c_ssize_t(len(rows))
@@ -130,7 +130,7 @@ def library(path=None):
 
 
 class Program:
-    """A program of libbppsa, or of the library that it is compiled to."""
+    """A program of libbppsa or of a compiled shared library."""
 
     def __init__(self, lib, handle):
         self.lib, self.handle = lib, handle
@@ -149,7 +149,7 @@ class Program:
 
     @classmethod
     def open(cls, path):
-        """A compiled library, without libbppsa."""
+        """Opens a compiled shared library without libbppsa."""
         lib, program = library(path), c.c_void_p()
         check(lib, lib.bppsaProgramOpen(c.byref(program)))
         return cls(lib, program)
@@ -182,7 +182,7 @@ class Program:
         return [info.name.decode() for info in self.arrays(kind)]
 
     def taken(self, function, names, *arguments):
-        """What a function allocates; freed."""
+        """Copies the arrays that a function allocates, and frees them."""
         tensors = (c.POINTER(ManagedTensor) * len(names))()
         self.call(function, *arguments, tensors)
         values = {}
@@ -223,7 +223,7 @@ class Program:
         self.call("bppsaProgramUpdate", *named(gradients), c.c_double(lr))
 
     def fit(self, arrays=None, callback=None, next_batch=None, **settings):
-        """`next_batch` gives (0, arrays), 1 at the end of an epoch and 2 to end training."""
+        """Trains; `next_batch` returns (0, arrays), 1 (end of epoch) or 2 (end of training)."""
         rows = [
             Setting(name.replace("_", "-").encode(), None if value is None else str(value).encode())
             for name, value in settings.items()
@@ -257,7 +257,7 @@ class Program:
         return size.value
 
     def forward(self, arrays, outputs, residuals=None):
-        """The residuals; in new memory, where none is given."""
+        """Returns the residuals, which are allocated if not given."""
         if residuals is None:
             residuals = np.empty(self.residual_bytes(arrays), "u1")
         tensor = tensor_of(residuals)
@@ -270,7 +270,7 @@ class Program:
                   *named(gradients))  # fmt: skip
 
     def parameters(self):
-        """Live views."""
+        """Returns live views of the parameters."""
         views = {}
         for i, name in enumerate(self.names(PARAMETER)):
             view = c.POINTER(Tensor)()
@@ -324,7 +324,7 @@ def source(model):
 
 
 def set_progress(lib, options, progress):
-    """`progress` gets the phase and the numbers of parts, and says whether to go on."""
+    """Sets a callback with the phase and the numbers of parts; it returns whether to continue."""
     call = PROGRESS(lambda phase, done, total, _: progress(phase.decode(), done, total))
     lib.bppsaOptionsSetProgress(options, call if progress else PROGRESS(), None)
     return call

@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
 # Part of the bppsa project, under the MIT License.
-"""Runs on a GPU what tests have run emulated, and compares the results.
+"""Runs on a GPU the programs that tests have run emulated, and compares the results.
 
-  BPPSA_RECORD_FOR_GPU=FOLDER pytest test/numerics/test_gpu.py ...     where the compiler is
-  python3 FOLDER/gpu_replay.py FOLDER [--jobs N] [--out JSON]          where the GPU is
+On the machine with the compiler:
+  BPPSA_RECORD_FOR_GPU=FOLDER pytest test/numerics/test_gpu.py ...
+On the machine with the GPU:
+  python3 FOLDER/gpu_replay.py FOLDER [--jobs N] [--out JSON]
 
-The results of emulated programs are within the numerics bound of float64 gradients, or their test fails.
-Those of the GPU have to be as close to these as float32 gradients of two orders of sums are.  Needs
-Python and NumPy.
+The recording tests check that emulated results are within the error bound of float64 gradients.
+GPU results may differ from emulated ones as much as float32 gradients with different orders of
+summation. Needs Python and NumPy.
 """
 
 import argparse
@@ -21,7 +23,7 @@ import tempfile
 
 import numpy as np
 
-# Relative error in the Frobenius norm, and what an array whose terms cancel may differ by.
+# Maximum relative error in the Frobenius norm, and minimum norm for arrays whose terms cancel.
 MOST_ERROR, LEAST_NORM = 2e-4, 1e-3
 
 
@@ -31,7 +33,7 @@ def relative_error(found, wanted):
 
 
 def find_difference(found, wanted):
-    """(the largest error, what is wrong or an empty string)"""
+    """Returns the largest error and a description of the difference, or an empty string."""
     if set(found) != set(wanted):
         return float("inf"), f"arrays {sorted(found)} != {sorted(wanted)}"
     worst, name = 0.0, ""
@@ -39,7 +41,7 @@ def find_difference(found, wanted):
         if found[key].shape != array.shape:
             return float("inf"), f"{key}: shape {found[key].shape} != {array.shape}"
         error = relative_error(found[key], array)
-        # Not a number is an error of its own.
+        # The comparison is false for NaN.
         if not error <= worst:
             worst, name = error, key
     return worst, f"{name}: relative error {worst:.3g}" if not worst <= MOST_ERROR else ""

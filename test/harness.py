@@ -1,8 +1,8 @@
-"""Runs the compiler and the programs it makes, the way a user does: by their command lines.
+"""Runs the compiler and compiled programs by their command lines, as users do.
 
-Compiled programs are kept in build/test-programs under a hash of the model, the options and the
-compiler itself, so that tests which need the same program share it and a second run of the suite
-compiles nothing.
+Compiled programs are cached in build/test-programs under a hash of the model, the options and
+the compiler. Tests that need the same program share it, and a second run of the suite compiles
+nothing.
 """
 
 import contextlib
@@ -25,25 +25,25 @@ import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 BUILD = pathlib.Path(os.environ.get("BPPSA_BUILD_DIR", ROOT / "build"))
-# Where Python finds the package: as it was built, or the sources, which lack its compiled part. Every
-# test must take the same one, as a process imports it once.
+# The Python package: the built one, or the sources, which lack the compiled part. All tests must
+# use the same one because a process imports it only once.
 PACKAGE = next(path for path in (BUILD / "python", ROOT / "python") if (path / "bppsa").exists())
 BIN = BUILD / "bin"
 COMPILER = BIN / "bppsa-compile"
 RUNTIME = BUILD / "lib" / "libbppsa_runtime.a"
-# Whether build and programs have the run time of sanitizers, which needs much memory.
+# Whether the build uses sanitizers, whose runtime needs much memory.
 SANITIZED = bool(
     (BUILD / "CMakeCache.txt").exists()
     and re.search(r"^BPPSA_SANITIZE:\w+=.", (BUILD / "CMakeCache.txt").read_text(), re.MULTILINE)
 )
 needs_true_memory = pytest.mark.skipif(SANITIZED, reason="sanitizers need memory of their own")
-# The verifier runs after every pass of the compiler, but see `choose_verifier`.
+# The verifier runs after every pass, with the exceptions in `choose_verifier`.
 os.environ.setdefault("BPPSA_VERIFY_EACH", "1")
-TIME_LIMIT = 300  # seconds, for one run of anything on a machine with other work
+TIME_LIMIT = 300  # seconds for one command, on a machine under load
 
 
 def run(*command, **kwargs):
-    """Runs a command with its output captured as text; never raises on a non-zero exit status."""
+    """Runs a command and captures its output as text; does not check the exit status."""
     command = [str(word) for word in command]
     if command[0] == str(COMPILER) and "env" not in kwargs:
         options = " ".join(word for word in command[1:] if "/" not in word)
@@ -53,7 +53,7 @@ def run(*command, **kwargs):
     )
 
 
-# In a process of its own: a child counts the memory of the process that it was forked from.
+# Runs in a separate process because a child inherits the peak memory of the process that forks it.
 MEASURE = """
 import resource, subprocess, sys
 subprocess.run(sys.argv[1:], check=True)
@@ -62,7 +62,7 @@ print(1024 * resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
 
 
 def peak_memory(*command):
-    """Bytes that the process of a command, which must succeed, has resident at most."""
+    """Returns the peak resident memory in bytes of a command, which must succeed."""
     lines = check_succeeded(run(sys.executable, "-c", MEASURE, *command)).stdout.splitlines()
     return int(lines[-1])
 
@@ -75,7 +75,7 @@ def require_tool(name):
 
 @functools.cache
 def programs_directory():
-    """build/test-programs/<hash of the compiler and the run time>; those of older compilers go."""
+    """Returns build/test-programs/<hash of the compiler and the runtime> and deletes older ones."""
     digest = hashlib.sha256()
     for path in (COMPILER, RUNTIME):
         if path.exists():
@@ -96,7 +96,7 @@ def locked(path):
 
 
 class CompileError(AssertionError):
-    """bppsa-compile refused a model: its exit status and its standard error."""
+    """bppsa-compile refused a model; has its exit status and standard error."""
 
     def __init__(self, status, message):
         super().__init__(f"bppsa-compile ended with status {status}: {message}")
@@ -113,15 +113,15 @@ def check_succeeded(completed):
 
 
 def check_types(*files):
-    """What mypy says of files of the Python package, where it is strict, is nothing."""
-    # NumPy and the package have types; other packages may be missing.
+    """Checks files of the Python package with mypy in strict mode."""
+    # NumPy and the package have type annotations; other packages may be missing.
     command = [sys.executable, "-m", "mypy", "--strict", "--follow-imports=silent"]
     command += ["--ignore-missing-imports", "--no-incremental", *files]
     check_succeeded(run(*command, cwd=ROOT / "python"))
 
 
 def check_refused(model, directory, options, status, words):
-    """bppsa-compile ends with `status`, one line that has `words`, and no file."""
+    """Checks that bppsa-compile exits with `status`, one line with `words`, and no output file."""
     source, output = directory / "model.onnx", directory / "out"
     onnx.save(model, source)
     result = run(require_tool("bppsa-compile"), source, "-o", output, *options)
@@ -144,7 +144,7 @@ class Program:
         return json.loads(check_succeeded(self.run("info")).stdout)
 
     def arrays(self, command, data, *arguments):
-        """Runs `grad` or `infer` on a set of arrays and returns the arrays that it wrote."""
+        """Runs `grad` or `infer` on arrays and returns the arrays that it writes."""
         with tempfile.TemporaryDirectory() as directory:
             source = os.path.join(directory, "data.npz")
             result = os.path.join(directory, "result.npz")
@@ -171,9 +171,9 @@ class Program:
 
 
 def record_for_gpu(program, command, arguments, data, result):
-    """With BPPSA_RECORD_FOR_GPU=FOLDER: keeps what an emulated program was given and has found there.
+    """Records inputs and results of an emulated program if BPPSA_RECORD_FOR_GPU=FOLDER is set.
 
-    The program is compiled for GPUs beside it, for gpu_replay.py.
+    Also compiles the program for GPUs, so that gpu_replay.py can run it.
     """
     folder = os.environ.get("BPPSA_RECORD_FOR_GPU")
     if not folder or "--emulate" not in program.options or "--emulate-seed" in str(arguments):
@@ -192,10 +192,11 @@ def record_for_gpu(program, command, arguments, data, result):
 
 
 def choose_verifier(key):
-    """The environment of a compilation: one of eight has the verifier after every pass.
+    """Returns the environment of a compilation; the verifier runs after every pass in one of
+    eight.
 
-    It takes as long as half of a compilation; what the pipelines make is verified in any case.
-    With BPPSA_VERIFY_PROGRAMS=all every program has it.
+    Verification takes half of the compile time; the result of the pipelines is always verified.
+    BPPSA_VERIFY_PROGRAMS=all enables it for all programs.
     """
     if os.environ.get("BPPSA_VERIFY_PROGRAMS") == "all" or int(key, 16) % 8 == 0:
         return os.environ
@@ -203,20 +204,21 @@ def choose_verifier(key):
 
 
 def choose_level(content):
-    """Options for the programs of a model: -O0 for seven models of eight.
+    """Returns the optimization level of the programs of a model: -O0 for seven of eight models.
 
-    What LLVM does to code takes half of a compilation. All programs of a model have the same level, as tests
-    compare the bits of their results. With BPPSA_OPTIMIZE_PROGRAMS=all every program is optimised.
+    LLVM optimizations take half of the compile time. All programs of a model have the same
+    level because tests compare their results bitwise. BPPSA_OPTIMIZE_PROGRAMS=all optimizes all
+    programs.
     """
     all_optimised = os.environ.get("BPPSA_OPTIMIZE_PROGRAMS") == "all"
     return [] if all_optimised or hashlib.sha256(content).digest()[0] % 8 == 0 else ["-O0"]
 
 
 def compile_model(model, *options):
-    """The program of a model (a ModelProto or a path); raises CompileError if it is refused.
+    """Compiles a model (a ModelProto or a path); raises CompileError if it is refused.
 
-    Code is generated for this machine's CPU unless the options say otherwise: a program for every
-    level takes several times as long.
+    By default, generates code only for the CPU of this machine: code for every x86-64 level
+    takes several times as long.
     """
     require_tool("bppsa-compile")
     if not any(option.startswith("--mcpu") for option in options):
@@ -243,24 +245,25 @@ def compile_model(model, *options):
     return Program(program, model, options)
 
 
-# --- the numerics bound ---------------------------------------------------------------------------
+# --- error bounds
+# -------------------------------------------------------------------------------------
 
 
-# Terms of a loss are numbers of the order of 1. Where those of an `nll` cancel, what is left of them
-# has their rounding errors, and is no measure of these.
+# The terms of a loss are of order 1. If the terms of an `nll` cancel, their rounding errors remain,
+# so the error is not relative to a smaller loss.
 LEAST_LOSS = 0.01
 LEAST_BOUND = 1e-6
 
 
 def relative_error(value, exact, least=0.0):
-    """Relative error in the Frobenius norm, of a norm of at least `least`."""
+    """Returns the relative error in the Frobenius norm; the norm is at least `least`."""
     exact = np.asarray(exact, np.float64)
     norm = max(np.linalg.norm(exact), least)
     return np.linalg.norm(np.asarray(value, np.float64) - exact) / norm
 
 
 def check_gradients(found, exact, single, context=""):
-    """Every array of `found` is within the numerics bound of design section 8.
+    """Checks that every array of `found` is within the error bound of design section 8.
 
     exact: sequential float64; single: an independent sequential float32 implementation, whose
     error scales the bound.
@@ -279,7 +282,7 @@ def check_gradients(found, exact, single, context=""):
         else:
             least = LEAST_LOSS if name == "loss" else 0.0
             error, bound = relative_error(value, reference, least), LEAST_BOUND
-            if error > bound:  # `single` may be computed when it is read
+            if error > bound:  # reading `single` may compute it
                 bound = max(20 * relative_error(single[name], reference, least), bound)
             if error > bound:
                 problems.append(f"{name}: relative error {error:.3g}, at most {bound:.3g} allowed")

@@ -1,7 +1,7 @@
-"""Small models of several layers, whose backward passes can be ordered.
+"""Small models with several layers, for tests of the order of the backward pass.
 
-Each function gives a model of inputs x and outputs y, three classes, with the shapes of x and of the
-target for 16 samples.
+Each function returns a model with input x and output y (three classes), and the shapes of x and
+of the target for 16 samples.
 """
 
 import numpy as np
@@ -24,7 +24,7 @@ def make_model(nodes, initializers, shape, outputs):
 
 
 def dense():
-    """A tied matrix, a residual connection, and two results of one operation."""
+    """Shared weights, a residual connection, and an operation with two results."""
     nodes = [
         helper.make_node("Gemm", ["x", "a", "p"], ["x1"]),
         helper.make_node("Tanh", ["x1"], ["x2"]),
@@ -41,7 +41,7 @@ def dense():
 
 
 def recurrent():
-    """Two layers, the second in both directions."""
+    """Two layers; the second one is bidirectional."""
     nodes = [
         helper.make_node("GRU", ["x", "w", "r", "b"], ["s"], hidden_size=8),
         helper.make_node("Squeeze", ["s", "one"], ["h"]),
@@ -56,7 +56,7 @@ def recurrent():
 
 
 def convolutional():
-    """BatchNormalization has running statistics, which a step updates."""
+    """BatchNormalization in training mode, which updates running statistics."""
     nodes = [
         helper.make_node("Conv", ["x", "k"], ["x1"], pads=[1, 1, 1, 1]),
         helper.make_node("BatchNormalization", ["x1", "g", "h", "m", "v"], ["x2", "m2", "v2"], training_mode=1),
@@ -74,7 +74,7 @@ def convolutional():
 
 
 def scaled():
-    """Gradients of both factors of a matrix read the other one."""
+    """A weight that is a product, so that the gradient of each factor reads the other one."""
     nodes = [
         helper.make_node("Mul", ["v", "g"], ["a"]),
         helper.make_node("MatMul", ["x", "a"], ["h"]),
@@ -90,7 +90,7 @@ MODELS = {"dense": dense, "recurrent": recurrent, "convolutional": convolutional
 
 
 def wide():
-    """Two layers whose gradients are launches of their own on a GPU, with memory of their own."""
+    """Two layers whose gradients have separate kernel launches and memory on a GPU."""
     nodes = [
         helper.make_node("RNN", ["x", "w", "r", "b"], ["s"], hidden_size=64),
         helper.make_node("Squeeze", ["s", "one"], ["h"]),

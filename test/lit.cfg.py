@@ -1,15 +1,15 @@
 # The lit configuration of bppsa's IR and tool tests.
 #
-# What a test can use:
+# Available in tests:
 #   tools            everything in build/bin and in LLVM's bin (FileCheck, not, count, split-file)
 #   %python          the Python of the checkout's virtual environment (numpy, onnx, ...)
-#   %bppsa_src       the top of the source tree
+#   %bppsa_src       the root of the source tree
 #   REQUIRES: python              that environment exists
-#   REQUIRES: bppsa-compile       the tool of that name is built (any tool in build/bin)
+#   REQUIRES: bppsa-compile       this tool is built (any tool in build/bin)
 #   REQUIRES: node                Node.js is installed
 #   REQUIRES: bppsa-assertions    the project is built in Debug mode
 #
-# With BPPSA_OPT_CHECK_IR_ROUNDTRIP=1, adds --verify-roundtrip to every run of bppsa-opt.
+# BPPSA_OPT_CHECK_IR_ROUNDTRIP=1 adds --verify-roundtrip to every run of bppsa-opt.
 
 import os
 import shutil
@@ -35,7 +35,7 @@ for name in ("HOME", "ASAN_OPTIONS", "UBSAN_OPTIONS"):
 
 
 def find_python():
-    """The virtual environment's interpreter if it can import what the tests need, else None."""
+    """Returns the virtual environment's interpreter if it has the required packages, or None."""
     candidate = os.environ.get("BPPSA_PYTHON") or os.path.join(
         config.bppsa_source_dir, ".venv", "bin", "python"
     )

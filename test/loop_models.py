@@ -1,4 +1,4 @@
-"""Models with Scan and Loop, and arrays that feed them."""
+"""Models with Scan and Loop, and their input arrays."""
 
 import numpy as np
 import onnx
@@ -90,7 +90,7 @@ def scan_cases():
     negative = scan(rnn, "h0 x", "hn y", 1, scan_input_axes=[-2], scan_output_axes=[-1])
     yield case("scan-negative-axes", [negative], arrays, "hn y", RNN_WEIGHTS, shapes)
 
-    # Two states of unlike ranks, two sequences, two outputs; one state is not changed by products.
+    # Two states of different ranks, two sequences, two outputs; one state without a product.
     several = body(
         [
             node("Mul", "s u", "su"),
@@ -116,7 +116,7 @@ def scan_cases():
     shapes = {"s0": ["B", 4], "p0": ["B", 4], "x": ["T", "B", 3], "v": ["B", "T", 4]}
     yield case("scan-several-symbolic", nodes, arrays, "sn pn y1 y2", weights, shapes)
 
-    # A value of each sample and a constant from outside; no sequence of outputs.
+    # The body reads a value per sample and a constant from outside; there are no output sequences.
     outer = body([node("Mul", "h gate", "g"), node("Add", "g xt", "s"), node("Mul", "s half", "h_next")], "h xt", "h_next")
     nodes = [
         helper.make_node("Constant", [], ["half"], value_float=0.5),
@@ -127,12 +127,12 @@ def scan_cases():
     shapes = {"h0": ["B", 4], "x": ["T", "B", 4], "k": ["B", 4]}
     yield case("scan-captured", nodes, arrays, "hn", (), shapes)
 
-    # Samples mix: one row.
+    # Mixed samples: one row.
     mixing = body([node("Add", "h xt", "s"), node("Softmax", "s", "h_next", axis=0)], "h xt", "h_next")
     arrays = {"h0": floats(2, 4), "x": floats(5, 2, 4)}
     yield case("scan-mixing", [scan(mixing, "h0 x", "hn", 1)], arrays, "hn")
 
-    # Reshapes by constants: rows cannot be split off.
+    # Reshapes to constant shapes: samples cannot be separated.
     flat = body(
         [node("Add", "h xt", "s"), node("Reshape", "s to", "r"), node("Tanh", "r", "t"), node("Reshape", "t back", "h_next")],
         "h xt",
@@ -145,7 +145,7 @@ def scan_cases():
     stateless = body([node("Tanh", "xt", "ht")], "xt", "ht")
     yield case("scan-stateless", [scan(stateless, "x", "y", 1)], {"x": floats(5, 4)}, "y")
 
-    # A scan over units inside of a scan over steps.
+    # A scan over units nested in a scan over time steps.
     inner = body([node("Mul", "a d", "ad"), node("Add", "ad xu", "a_next"), node("Identity", "a_next", "au")], "a xu", "a_next au")
     outer = body(
         [
@@ -168,7 +168,7 @@ def loop_cases():
     go_on = node("Identity", "go", "go_on")
     count = ("count", np.array(5))
 
-    # The iteration number is data.
+    # The body uses the iteration number as data.
     nodes = [
         go_on,
         node("Cast", "i", "number", to=1),
@@ -183,7 +183,7 @@ def loop_cases():
     shapes = {"h0": ["B", 4]}
     yield case("loop-number-symbolic", [loop(graph, "count _ h0", "hn y")], arrays, "hn y", weights, shapes)
 
-    # As exporters of JAX write a scan: the step picks its slice.
+    # Exporters of JAX write scans this way: each step gathers its slice.
     for rank in (0, 1):
         nodes = [go_on]
         index = "i"
@@ -200,7 +200,7 @@ def loop_cases():
         counted = [*sizes, loop(graph, "steps _ h0", "hn y")]
         yield case(name + "-size", counted, rnn_arrays(), "hn y", weights[1:], SYMBOLIC)
 
-    # The step takes a slice that begins at its number.
+    # Each step takes a slice that starts at the iteration number.
     numbers = [node("Add", "i one", "next"), node("Unsqueeze", "i zero", "start"), node("Unsqueeze", "next zero", "end")]
     rest = [node("Add", "h piece", "h_next"), node("Identity", "h_next", "out"), go_on]
     graph = loop_body([*numbers, node("Slice", "x start end", "piece"), *rest], "h", "go_on h_next out")
@@ -208,12 +208,12 @@ def loop_cases():
     arrays = {"h0": floats(1), "x": floats(7)}
     yield case("loop-slice", [loop(graph, "count yes h0", "hn y")], arrays, "hn y", weights)
 
-    # The body needs the number as a constant: unrolled.
+    # The body needs a constant iteration number, so the loop is unrolled.
     nodes = [*numbers, node("Slice", "x zero end", "pieces"), node("ReduceSum", "pieces", "piece"), *rest]
     graph = loop_body(nodes, "h", "go_on h_next out")
     yield case("loop-unrolled", [loop(graph, "count yes h0", "hn y")], arrays, "hn y", weights)
 
-    # No step at all.
+    # No iterations.
     graph = loop_body([go_on, node("Tanh", "h", "h_next")], "h", "go_on h_next")
     weights = [("count", np.array(0))]
     yield case("loop-zero", [loop(graph, "count _ h0", "hn")], {"h0": floats(3)}, "hn", weights)

@@ -1,6 +1,6 @@
-"""Draws pages of `--emit=report` with Node.js, as a browser does.
+"""Renders pages of `--emit=report` with Node.js instead of a browser.
 
-Run as a script, it prints the body of the page that its argument names.
+Run as a script, it prints the body of the given page.
 """
 
 import json
@@ -12,13 +12,13 @@ import sys
 
 
 def parse(text):
-    """The data and the code of a page."""
+    """Returns the data and the code of a page."""
     data, code = re.findall(r"<script(?: [^>]*)?>(.*?)</script>", text, re.S)
     return json.loads(data), code
 
 
 def draw(text):
-    """What the scripts of a page put in its body."""
+    """Returns the body of a page as rendered by its scripts."""
     report, code = parse(text)
     program = f"{code}\nprocess.stdout.write(drawReport({json.dumps(report)}))"
     run = subprocess.run(

@@ -1,4 +1,4 @@
-"""Random models with lists (ONNX Sequence operators), which loops carry, read and change."""
+"""Random models with loops that carry, read and change lists (ONNX Sequence operators)."""
 
 import random
 
@@ -12,14 +12,14 @@ LIST = helper.make_sequence_type_proto(ROW)
 
 
 def describe(kind, *names):
-    """Graph inputs or outputs of one type: an ONNX type, or the element type of a scalar."""
+    """Returns graph inputs or outputs of one ONNX type, or scalars of an element type."""
     if isinstance(kind, int):
         return [helper.make_tensor_value_info(name, kind, []) for name in names]
     return [helper.make_value_info(name, kind) for name in names]
 
 
 class Body:
-    """The body of a loop: a state, which is a row, and the lists that the loop carries."""
+    """The body of a loop with one state, a row, and carried lists."""
 
     def __init__(self, model, carried):
         self.rng, self.model = model.rng, model
@@ -32,7 +32,7 @@ class Body:
         return self.graph.int(self.rng.choice(values))
 
     def make_place(self):
-        """The number of this step, of the step as far from the end, or one that may be no place."""
+        """Returns an index: the step, the step counted from the end, or possibly out of range."""
         add, index = self.graph.add, self.index
         kinds = ["step", "mirrored", "from the end", "constant", "shifted"]
         kind = self.rng.choices(kinds, weights=[45, 25, 10, 10, 10])[0]
@@ -45,7 +45,7 @@ class Body:
         return index if kind == "step" else add("Add", index, self.number(0, 0, 1))
 
     def read(self):
-        """A row of the input, of a list outside of the loop or of a carried one, or a new row."""
+        """Returns a row of the input, of an outer or carried list, or a new row."""
         add, rng = self.graph.add, self.rng
         sources = ["input", "outer list", "carried list", "row"]
         source = rng.choices(sources, weights=[35, 25, 30 if self.lists else 0, 10])[0]
@@ -59,7 +59,7 @@ class Body:
         return add("SequenceAt", rng.choice(self.lists), place)
 
     def make_state(self):
-        """The next state, of all rows."""
+        """Returns the next state, computed from all rows."""
         self.rows += [self.read() for _ in range(self.rng.choice([1, 2, 3]))]
         state = self.rows[0]
         for row in self.rows[1:]:
@@ -69,7 +69,7 @@ class Body:
         return state
 
     def change(self, values):
-        """A list with a row more at either end, with a row less, or a new one."""
+        """Returns a list with a row added at either end or removed, or a new list."""
         add, rng = self.graph.add, self.rng
         kind = rng.choices(["append", "prepend", "erase", "construct"], weights=[65, 20, 8, 7])[0]
         if kind == "append":
@@ -86,7 +86,7 @@ class Body:
                 self.lists[k] = self.change(self.lists[k])
 
     def finish(self, state):
-        """The graph, and how many sequences the loop returns."""
+        """Returns the graph and the number of sequences that the loop returns."""
         stacked = [self.rng.choice(self.rows)] if self.rng.random() < 0.4 else []
         values = [self.condition, state, *self.lists, *stacked]
         condition, state, *others = [self.graph.add("Identity", value) for value in values]
@@ -99,7 +99,7 @@ class Body:
 
 
 class Lists:
-    """One or two loops; the second one also reads lists of the first."""
+    """One or two loops; the second one also reads lists of the first one."""
 
     def __init__(self, rng):
         self.rng, self.constants, self.loops = rng, {}, 0
@@ -115,7 +115,7 @@ class Lists:
             self.state = self.add_loop()
 
     def start(self):
-        """A list that a loop carries first."""
+        """Returns the initial value of a carried list."""
         kind = self.rng.choices(["empty", "rows", "list"], weights=[40, 40, 20])[0]
         if kind == "empty":
             return self.graph.add("SequenceEmpty")
@@ -125,7 +125,7 @@ class Lists:
         return self.graph.add("SequenceConstruct", *rows)
 
     def add_loop(self):
-        """Adds a loop, whose lists the next one reads; returns its last state."""
+        """Adds a loop, whose lists the next loop reads, and returns its last state."""
         self.loops += 1
         carried = [self.start() for _ in range(self.rng.choice([0, 1, 1, 2]))]
         body = Body(self, len(carried))
@@ -140,7 +140,7 @@ class Lists:
         return results[0]
 
     def read(self, values):
-        """A tensor of a list: its rows along an axis of their own or one that they have, or one row."""
+        """Returns a tensor from a list: its rows stacked or concatenated, or one row."""
         kind = self.rng.choices(["stack", "join", "row"], weights=[50, 30, 20])[0]
         if kind == "row":
             return self.graph.add("SequenceAt", values, self.graph.int(self.rng.choice([0, -1, 1])))
@@ -148,7 +148,7 @@ class Lists:
         return self.graph.add("ConcatFromSequence", values, axis=axis, new_axis=new_axis)
 
     def finish(self, steps):
-        """The model, whose outputs y0, y1, ... are the last state and tensors of the lists."""
+        """Returns the model; its outputs y0, y1, ... are the last state and tensors from lists."""
         carried = self.lists[:-1] or self.lists
         outputs = []
         for k, value in enumerate([self.state, *map(self.read, carried)]):

@@ -1,4 +1,4 @@
-"""Random models with Loop and Scan, whose bodies read and write carried arrays at computed places."""
+"""Random models with Loop and Scan that access carried arrays at computed indices."""
 
 import dataclasses
 
@@ -7,7 +7,7 @@ import onnx
 from onnx import TensorProto, helper, numpy_helper
 
 UNITS = 3
-# Loops of more steps are never unrolled.
+# Longer loops are never unrolled.
 LONG = 65
 
 FLOAT, INT, BOOL = TensorProto.FLOAT, TensorProto.INT64, TensorProto.BOOL
@@ -17,14 +17,14 @@ DTYPES = {FLOAT: np.float32, INT: np.int64, BOOL: np.bool_}
 @dataclasses.dataclass
 class RandomModel:
     model: onnx.ModelProto
-    arrays: dict  # of graph inputs
+    arrays: dict  # graph inputs
 
 
 @dataclasses.dataclass(frozen=True)
 class Buffer:
-    """A kind of carried array: `K` places along `axis`, each with a row."""
+    """A type of carried array: `K` rows along `axis`."""
 
-    shape: tuple  # of "K", "N" and numbers
+    shape: tuple  # sizes are "K", "N" or integers
     axis: int
     kind: int = FLOAT
 
@@ -45,7 +45,7 @@ BUFFERS = [
 
 
 class Graph:
-    """Nodes with names of their own."""
+    """Nodes with unique names."""
 
     def __init__(self, prefix, constants):
         self.prefix, self.constants = prefix, constants
@@ -73,7 +73,7 @@ class Graph:
 
 
 class Part:
-    """One loop with its inputs; `row` is what becomes of it, of shape [N, UNITS]."""
+    """One loop with its inputs; `row` is its result of shape [N, UNITS]."""
 
     def __init__(self, rng, prefix, steps, samples, is_scan, has_symbols):
         self.rng, self.steps, self.samples = rng, steps, samples
@@ -99,7 +99,7 @@ class Part:
         return [sizes.get(size, size) for size in shape]
 
     def declare(self, shape):
-        """`shape` as a graph input has it: samples and steps may be symbols."""
+        """Returns `shape` for a graph input, in which samples and steps may be symbols."""
         symbols = "NT" if self.has_symbols else ""
         return [size if size in list(symbols) else self.resolve([size])[0] for size in shape]
 
@@ -111,10 +111,10 @@ class Part:
         self.infos.append(helper.make_tensor_value_info(name, kind, self.declare(shape)))
         return name
 
-    # --- places ---
+    # --- indices ---
 
     def make_place(self):
-        """A number in [-K, K)."""
+        """Returns an index in [-K, K)."""
         g, count = self.body, self.places
         number = self.choice(self.numbers)
         wrapped = g.add("Mod", number, g.int(count))
@@ -139,19 +139,19 @@ class Part:
         return wrapped
 
     def expand(self, place, buffer):
-        """`place` for each element of a row, with an axis for the places."""
+        """Expands the index `place` to the shape of a row, with an axis of size one."""
         g = self.body
         if self.has_symbols and "N" in buffer.shape:
-            # The shape of a row, which is known at run time only.
+            # The shape of a row is known only at run time.
             like = g.add("Unsqueeze", g.add("Mul", self.fit_row(buffer), g.const(np.float32(0))), g.ints(buffer.axis))
             return g.add("Add", g.add("Cast", like, to=INT), place)
         shape = self.resolve([1 if i == buffer.axis else size for i, size in enumerate(buffer.shape)])
         return g.add("Expand", place, g.ints(*shape))
 
-    # --- rows in and out of buffers ---
+    # --- access to buffers ---
 
     def from_buffer(self, row, buffer):
-        """A row as the buffer has it, as [N, UNITS] or what broadcasts to it."""
+        """Converts a row of the buffer to a shape that broadcasts to [N, UNITS]."""
         g = self.body
         if buffer.kind == INT:
             return g.add("Cast", row, to=FLOAT)
@@ -160,7 +160,7 @@ class Part:
         return row
 
     def fit_row(self, buffer):
-        """A row for the buffer."""
+        """Returns a row in the shape of the buffer's rows."""
         g, row = self.body, self.choice(self.rows)
         if buffer.row == ("N", UNITS):
             return row
@@ -173,7 +173,7 @@ class Part:
         return g.add("ReduceMean", row, axes=[0, 1], keepdims=0)
 
     def mask(self, place, buffer):
-        """Whether a place is the given one, with an axis of size 1 for each other axis."""
+        """Returns a mask of the given index, with size 1 along all other axes."""
         g = self.body
         shape = [self.places if i == buffer.axis else 1 for i in range(len(buffer.shape))]
         places = g.const(np.arange(self.places).reshape(shape))
@@ -269,7 +269,7 @@ class Part:
         self.rows.append(row)
 
     def add_branch(self, a, b):
-        """A branch whose condition is known when the model is compiled."""
+        """Adds an If with a condition that is known at compile time."""
         branches = {}
         for key, op, value in (("then_branch", "Neg", a), ("else_branch", "Tanh", b)):
             inner = Graph(self.body.name() + "_", self.weights)
@@ -281,11 +281,11 @@ class Part:
     # --- the loop ---
 
     def make_states(self):
-        """Names of initial values, kinds and shapes of what the loop carries."""
+        """Returns the names of initial values, types and shapes of the carried values."""
         states = [(self.input(("N", UNITS)), FLOAT, None)]
         if self.chance(0.5):
             states.append((self.input(("N", UNITS)), FLOAT, None))
-        # What mixes samples needs to know how many there are.
+        # Operations that mix samples need a fixed number of samples.
         kinds = [b for b in BUFFERS if "N" in b.shape or b.kind == INT] if self.has_symbols else BUFFERS
         self.buffers = [self.choice(kinds) for _ in range(int(self.rng.integers(1, 3)))]
         for buffer in self.buffers:
@@ -333,7 +333,7 @@ class Part:
             if self.chance(0.2):
                 results.append((buffer, self.choice([name, current[name]])))
         outputs = [*yielded, *(value for _, value in results)]
-        # A value may be put out once only.
+        # A value may be an output only once.
         outputs = [g.add("Identity", value) for value in outputs]
         kinds = [kind for _, kind, _ in states]
         kinds += [FLOAT if what == "row" else what.kind for what, _ in results]
@@ -349,7 +349,7 @@ class Part:
         if isinstance(what, Buffer):
             alike = [n for n in current if self.kind_of[n] == what]
             return self.choice([current[name], current[name], current[name], current[self.choice(alike)]])
-        # Others keep a value, or that of another state.
+        # Other states sometimes keep their value or take that of another state.
         if self.chance(0.15):
             return self.choice(self.rows)
         row = self.body.add("Tanh", self.rows[-1]) if self.chance(0.5) else self.rows[-1]
@@ -382,7 +382,7 @@ class Part:
         self.row = self.join(outputs, states, results)
 
     def join(self, outputs, states, results):
-        """The mean of all results, as [N, UNITS]."""
+        """Returns the mean of all results as [N, UNITS]."""
         g, terms = self.outer, []
         for name, (_, kind, what) in zip(outputs, states):
             if what is None:
@@ -400,7 +400,7 @@ class Part:
 
 
 def has_symbols(seed):
-    """Whether samples and steps of the loop are symbols."""
+    """Returns whether the numbers of samples and steps are symbols."""
     return bool(np.random.default_rng([seed, 12]).random() < 0.3)
 
 
@@ -412,7 +412,7 @@ def make_part(seed, prefix, samples):
 
 
 def make(seeds, samples=2):
-    """A model with one loop for each seed; its output `y` is the sum of what becomes of them."""
+    """Returns a model with one loop per seed; its output `y` is the sum of their results."""
     parts = [make_part(seed, f"p{number}", samples) for number, seed in enumerate(seeds)]
     nodes = [n for part in parts for n in part.outer.nodes]
     rows = [part.row for part in parts]

@@ -1,4 +1,4 @@
-"""Step graphs: one frame at a time, states in and states out, and their runs by ONNX Runtime."""
+"""Step graphs, which process one frame and update states, and their execution with ONNX Runtime."""
 
 import dataclasses
 
@@ -12,16 +12,16 @@ TYPES = {np.dtype(np.float32): TensorProto.FLOAT, np.dtype(np.int64): TensorProt
 
 @dataclasses.dataclass(frozen=True)
 class StepGraph:
-    """A model, what `--carry` and its like say, and where arrays have steps and samples."""
+    """A model, its options for streams, and the step and batch axes of its arrays."""
 
     name: str
     model: onnx.ModelProto
     carry: dict  # input: output
     options: tuple = ()
-    batch: dict = dataclasses.field(default_factory=dict)  # axes of the graph's own arrays
+    batch: dict = dataclasses.field(default_factory=dict)  # axes of the arrays of the graph
     step: dict = dataclasses.field(default_factory=dict)
     bound: dict = dataclasses.field(default_factory=dict)
-    # The same without `If`, and what the bound graph does not read.
+    # The model with `If` resolved, and the initializers that the bound graph does not read.
     resolved: onnx.ModelProto = None
     unread: tuple = ()
 
@@ -35,7 +35,7 @@ def info(name, shape, dtype=np.float32):
 
 
 def build(nodes, inputs, outputs, weights=(), opset=17):
-    """`inputs` are infos; `outputs` names; `weights` pairs of name and array."""
+    """Builds a model from input infos, output names and pairs (name, array) of weights."""
     for i, node in enumerate(nodes):
         node.name = node.name or f"{node.op_type}_{i}"
     outputs = [helper.make_empty_tensor_value_info(name) for name in outputs]
@@ -58,7 +58,7 @@ def node(op, inputs, outputs, **attributes):
 
 
 def cell():
-    """A state that is mixed by a matrix; arrays have no axes of samples or steps."""
+    """A state multiplied by a matrix; arrays have neither batch nor time axes."""
     rng = np.random.default_rng(1)
     nodes = [
         node("MatMul", "r h", "a"),
@@ -72,7 +72,7 @@ def cell():
 
 
 def written_out_cell(x, h, c, layer=""):
-    """The nodes of an LSTM cell as exporters write them; each name of theirs ends with `layer`."""
+    """Returns the nodes of an LSTM cell as written by exporters; their names end with `layer`."""
     names = lambda text: " ".join(name + layer for name in text.split())
     weights = names("wx bias wh").split()
     return [
@@ -93,7 +93,7 @@ def written_out_cell(x, h, c, layer=""):
 
 
 def lstm_written_out():
-    """An LSTM as exporters write its cell, with batches of symbolic size."""
+    """An LSTM cell as exporters write it, with a symbolic batch size."""
     rng = np.random.default_rng(2)
     nodes = [*written_out_cell("x", "h", "c"), node("Gemm", "h_out wy", "y")]
     shapes = [("wx", (24, 3)), ("wh", (24, 6)), ("bias", (24,)), ("wy", (6, 2))]
@@ -105,7 +105,7 @@ def lstm_written_out():
 
 
 def lstm_stack_written_out():
-    """Two layers of such cells."""
+    """Two layers of LSTM cells as exporters write them."""
     rng = np.random.default_rng(11)
     nodes = [
         *written_out_cell("x", "h0", "c0", "0"),
@@ -123,7 +123,7 @@ def lstm_stack_written_out():
 
 
 def lstm_stack():
-    """Two LSTM layers with a batch of 1, reshaped by constants; states have samples on axis 1."""
+    """Two LSTM layers with batch size 1 and constant reshapes; states have batch axis 1."""
     rng = np.random.default_rng(3)
     nodes = [
         node("LSTM", "x w0 r0 b0 empty h0 c0".replace("empty", "_"), "y0 h0n c0n", hidden_size=5),
@@ -154,7 +154,7 @@ def lstm_stack():
 
 
 def causal_conv():
-    """A convolution in time, whose cache holds the last two frames."""
+    """A convolution over time with a cache of the last two frames."""
     rng = np.random.default_rng(4)
     nodes = [
         node("Concat", "cache x", "window", axis=2),
@@ -174,7 +174,7 @@ def causal_conv():
 
 
 def scattered_caches():
-    """A causal convolution over frames of two caches: one moves on by Concat, one by ScatterND."""
+    """A causal convolution with two caches: Concat shifts one, ScatterND the other one."""
     rng = np.random.default_rng(8)
     nodes = [
         node("Concat", "cache x", "window", axis=2),
@@ -202,7 +202,7 @@ def scattered_caches():
 
 
 def bands():
-    """A bidirectional GRU over the 33 bands of one frame, then one from frame to frame in each."""
+    """A bidirectional GRU over the 33 bands of a frame, then a GRU over frames in each band."""
     rng = np.random.default_rng(5)
     nodes = [
         node("Transpose", "x", "xt", perm=[2, 0, 1]),
@@ -225,7 +225,7 @@ def bands():
 
 
 def band_layers():
-    """Two bidirectional GRUs over the 33 bands of one frame, beside a share of the last frame."""
+    """Two bidirectional GRUs over the 33 bands of a frame, and a decaying average over frames."""
     rng = np.random.default_rng(12)
     nodes = [
         node("Concat", "x s", "both", axis=1),
@@ -253,7 +253,7 @@ def band_layers():
 
 
 def rated():
-    """A choice by the bound rate, and one by the size of the frame."""
+    """One If on the bound sampling rate, and one on the frame size."""
     rng = np.random.default_rng(6)
 
     def branch(name, *nodes):
@@ -302,7 +302,7 @@ def rated():
 
 
 def tokens():
-    """A sequence of whole numbers, which pick rows of a table."""
+    """A sequence of integers that index an embedding table."""
     rng = np.random.default_rng(7)
     nodes = [
         node("Gather", "table x", "row"),
@@ -321,7 +321,7 @@ def tokens():
 
 
 def picked():
-    """A table whose rows a step picks by what its state is."""
+    """A table whose rows are selected by the argmax of the state."""
     rng = np.random.default_rng(10)
     nodes = [
         node("ArgMax", "h", "place", axis=1, keepdims=0),
@@ -348,7 +348,7 @@ ALL = {graph.name: graph for graph in (make() for make in MAKERS)}
 
 
 def shape_of(graph, name):
-    """The sizes of an input for one step and one sample."""
+    """Returns the shape of an input for one step and one sample."""
     (value,) = [i for i in graph.model.graph.input if i.name == name]
     bound = dict(o.split("=")[1:] for o in graph.options if o.startswith("--bind"))
     return [
@@ -357,7 +357,7 @@ def shape_of(graph, name):
 
 
 def insert_axes(graph, name, shape, steps, samples):
-    """The sizes of the stream's array; `steps` is None for a state."""
+    """Returns the shape of an array of the stream; `steps` is None for a state."""
     shape = list(shape)
     if name in graph.batch:
         shape[graph.batch[name]] = samples
@@ -368,7 +368,7 @@ def insert_axes(graph, name, shape, steps, samples):
 
 
 def place(graph, name, array, step, sample):
-    """The index of what one step of one sample sees; `step` is None for a state."""
+    """Returns the index of one step of one sample; `step` is None for a state."""
     front = 0 if step is None or name in graph.step else 1
     batch = graph.batch.get(name)
     index = [slice(None)] * array.ndim
@@ -399,7 +399,7 @@ def random_arrays(graph, steps, samples, seed=0, states=True):
 
 
 def run_steps(graph, arrays, steps, samples):
-    """Every output of the stream, by ONNX Runtime: sample by sample, step by step."""
+    """Returns all outputs of the stream, computed by ONNX Runtime for each sample and step."""
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1
     session = onnxruntime.InferenceSession(graph.model.SerializeToString(), options)
