@@ -1,4 +1,5 @@
-"""Writes Inputs/unrolled_*.onnx: cells in loops of Python as both of PyTorch's exporters write them.
+"""Writes Inputs/unrolled_*.onnx: cells called in Python loops, as both PyTorch exporters write
+them.
 
 Run in an environment with torch and onnxscript: python export_unrolled.py [NAME...]
 """
@@ -14,7 +15,7 @@ STEPS, FEATURES, HIDDEN, CLASSES = 6, 4, 6, 3
 
 
 class Cell(nn.Module):
-    """One cell; its inputs and its outputs taken apart and put together in several ways."""
+    """One cell, with several ways to split the inputs and to join the outputs."""
 
     def __init__(self, kind, read="index", write="stack"):
         super().__init__()
@@ -43,7 +44,7 @@ class Cell(nn.Module):
 
 
 class HandWritten(nn.Module):
-    """An LSTM of one product, steps first."""
+    """An LSTM written with one matrix product per step; the time axis comes first."""
 
     def __init__(self):
         super().__init__()
@@ -61,7 +62,7 @@ class HandWritten(nn.Module):
 
 
 class LinearRecurrence(nn.Module):
-    """A minGRU, whose gates and candidates are computed for all steps at once: a step has no weights."""
+    """A minGRU: gates and candidates are computed for all steps at once."""
 
     def __init__(self):
         super().__init__()
@@ -78,7 +79,7 @@ class LinearRecurrence(nn.Module):
 
 
 class SelectiveScan(nn.Module):
-    """A state space model whose decay, input and output each step computes from its input alone."""
+    """A state space model: decay, input and output of a step depend only on the step's input."""
 
     def __init__(self, states=3):
         super().__init__()
@@ -97,7 +98,7 @@ class SelectiveScan(nn.Module):
 
 
 class Decoder(nn.Module):
-    """Every step reads what the step before has written."""
+    """Feeds the output of each step to the next step."""
 
     def __init__(self, steps):
         super().__init__()
@@ -114,7 +115,7 @@ class Decoder(nn.Module):
 
 
 class AttentionDecoder(nn.Module):
-    """Every step looks at all of an encoder's states."""
+    """Attends to all encoder states at every step."""
 
     def __init__(self):
         super().__init__()
@@ -136,7 +137,7 @@ class AttentionDecoder(nn.Module):
 
 
 class Tagger(nn.Module):
-    """Two layers over words, of which each has a bias of its own position."""
+    """Two layers over words; each position has its own bias."""
 
     def __init__(self):
         super().__init__()
@@ -156,7 +157,7 @@ class Tagger(nn.Module):
 
 
 class Stepped(nn.Module):
-    """Layers that are called step by step, each time for one step."""
+    """Layers that are called once per time step, with a sequence of length 1."""
 
     def __init__(self, kind, layers, batch_first=False, steps=STEPS, feeds_back=False):
         super().__init__()
@@ -192,7 +193,7 @@ NETWORKS = {
     "stepped_decoder": (Stepped("LSTM", 1, steps=24, feeds_back=True), 1),
 }
 
-# Of these the newer exporter writes other graphs, which stay as they are.
+# The dynamo exporter writes different graphs for these models, which are not rolled up.
 TORCHSCRIPT_ONLY = {"stepped_rnn"}
 
 
@@ -205,7 +206,7 @@ def example(name):
 
 
 def strip(path):
-    """Without the sources that the exporter notes."""
+    """Removes the source locations that the exporter records."""
     model = onnx.load(path)
     for item in [*model.graph.node, *model.graph.value_info, *model.graph.input, *model.graph.output, model.graph, model]:
         item.ClearField("metadata_props")

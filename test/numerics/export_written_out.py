@@ -1,5 +1,6 @@
-"""Writes Inputs/written_out/*.onnx: recurrent layers and loops of Python that PyTorch's exporters write out step by
-step, and next to each an .npz with the loss and the gradients of float64 PyTorch.
+"""Writes Inputs/written_out/*.onnx: recurrent layers and Python loops that PyTorch's exporters
+unroll step by step. Next to each model, an .npz file has the loss and the gradients of PyTorch
+in float64.
 
 Run in an environment with torch and onnxscript: python export_written_out.py [NAME...]
 """
@@ -21,7 +22,7 @@ DIRECTORY = pathlib.Path(__file__).parent / "Inputs" / "written_out"
 
 
 class Layer(nn.Module):
-    """nn.RNN and what is made of its outputs."""
+    """nn.RNN followed by a linear layer on some or all of its outputs."""
 
     def __init__(self, read="all", learns_state=False, **options):
         super().__init__()
@@ -48,7 +49,7 @@ class Layer(nn.Module):
 
 
 class Positions(nn.Module):
-    """Every step adds a row of its own, and reads the sequence from its end."""
+    """Adds a different row at every step and reads the sequence in reverse."""
 
     def __init__(self):
         super().__init__()
@@ -64,7 +65,7 @@ class Positions(nn.Module):
 
 
 class Scaled(nn.Module):
-    """Every step scales its input by a constant of its own; the inputs are picked by indices."""
+    """Scales the input of each step by a different constant; the inputs are selected by index."""
 
     def __init__(self):
         super().__init__()
@@ -78,7 +79,7 @@ class Scaled(nn.Module):
 
 
 class Gated(nn.Module):
-    """What a step puts out depends on its state and on slices that the recurrence does not read."""
+    """The output of a step depends on its state and on slices that the recurrence does not read."""
 
     def __init__(self):
         super().__init__()
@@ -95,7 +96,7 @@ class Gated(nn.Module):
 
 
 class Translator(nn.Module):
-    """A layer, and a decoder that reads what it has written."""
+    """A recurrent encoder and a decoder that reads its own output."""
 
     def __init__(self):
         super().__init__()
@@ -114,7 +115,7 @@ class Translator(nn.Module):
 
 torch.manual_seed(0)
 
-# The network, the axis of its samples, and whether it is given initial states.
+# Network, batch axis, and whether initial states are inputs.
 NETWORKS = {
     "tanh": (Layer(batch_first=True), 0),
     "relu": (Layer("last", nonlinearity="relu", bias=False, num_layers=2), 1),
@@ -126,7 +127,7 @@ NETWORKS = {
     "gated": (Gated(), 0),
     "translator": (Translator(), 1),
 }
-# Exported for one number of samples: what follows from a state of zeros is folded away.
+# Exported with a static batch size: the exporter folds the computations on the zero initial state.
 STATIC = {"fixed_batch": (Layer("all", bidirectional=True), 1)}
 # Exported with optimize=False.
 UNOPTIMIZED = {"unoptimized": (Layer("all", nonlinearity="relu", bidirectional=True, batch_first=True), 0)}
@@ -143,7 +144,7 @@ def export(network, arguments, axes, path, is_static, optimize):
 
 
 def strip(path):
-    """Keeps what the exporter records of initializers, and drops its notes on nodes."""
+    """Keeps the value info of initializers and drops the metadata of nodes."""
     model = onnx.load(path)
     initializers = {tensor.name for tensor in model.graph.initializer}
     infos = [info for info in model.graph.value_info if info.name in initializers]
@@ -157,7 +158,7 @@ def strip(path):
 
 
 def find_initializers(parameter, initializers):
-    """The names of the initializers that hold a parameter, its transpose or its rows, and how."""
+    """Returns the names and layouts of initializers with a parameter, its transpose or its rows."""
     layouts = [lambda a: a, lambda a: a.T, *((lambda a, t=t: a[t]) for t in range(STEPS) if len(parameter) == STEPS)]
     for layout in layouts:
         value = layout(parameter)

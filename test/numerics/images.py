@@ -1,4 +1,4 @@
-"""Convolutional ONNX models for the tests, built with onnx.helper alone; x is [N, C, H, W]."""
+"""Convolutional ONNX models for the tests, built with onnx.helper only; x is [N, C, H, W]."""
 
 import numpy as np
 import onnx
@@ -7,7 +7,7 @@ from onnx import helper, numpy_helper
 
 
 class ImageBuilder(GraphBuilder):
-    """Layers that follow one another; `value` is the last one's output, of `shape` without N."""
+    """A chain of layers; `value` is the last output and `shape` its shape without N."""
 
     def __init__(self, shape, seed=0):
         super().__init__()
@@ -79,7 +79,7 @@ def lenet5():
 
 
 def vgg11(width, size=32, batch_norm=False, hidden=True):
-    """VGG-11 with `width` features where the paper has 64, whose classifier is one layer."""
+    """VGG-11 with `width` features instead of the paper's 64 and a classifier of a single layer."""
     b = ImageBuilder((3, size, size), seed=1)
     for factor in (1, 0, 2, 0, 4, 4, 0, 8, 8, 0, 8, 8, 0):
         if factor == 0:
@@ -96,7 +96,7 @@ def vgg11(width, size=32, batch_norm=False, hidden=True):
 
 
 def residual():
-    """Two residual blocks, the second with strides and a projection."""
+    """Two residual blocks; the second has strides and a projection."""
     b = ImageBuilder((3, 9, 8), seed=2)
     b.conv(4, (3, 3), pads=(1, 1, 1, 1)).batch_norm().layer("Relu")
     for strides in ((1, 1), (2, 2)):
@@ -113,7 +113,7 @@ def residual():
 
 
 def mixed():
-    """Groups, dilations, overlapping pools and the other activations."""
+    """Grouped and dilated convolutions, overlapping pools and the remaining activations."""
     b = ImageBuilder((4, 11, 10), seed=3)
     b.conv(8, (3, 2), group=2, pads=(1, 0, 2, 1)).layer("Elu").pool("MaxPool", (3, 3), (2, 1))
     b.conv(8, (2, 3), group=8, dilations=(2, 1)).layer("HardSwish")
@@ -124,7 +124,7 @@ def mixed():
 
 
 def small():
-    """Padding before a convolution and a pool, two readers of each window, a skip."""
+    """Padded convolutions and pools, windows with two readers, and a skip connection."""
     b = ImageBuilder((2, 6, 5))
     b.conv(3, (3, 3), pads=(1, 1, 1, 1)).layer("Relu").pool("MaxPool", (3, 2), (2, 1))
     b.conv(4, (2, 2), pads=(0, 1, 1, 0), strides=(1, 2)).layer("Tanh").pool("AveragePool", (2, 1))
@@ -132,7 +132,7 @@ def small():
 
 
 def prune(model, percent):
-    """The model without its smallest weights, and which elements of each matrix are left."""
+    """Returns the model without its smallest weights, and masks of the remaining elements."""
     kept = {}
     for initializer in model.graph.initializer:
         array = numpy_helper.to_array(initializer)

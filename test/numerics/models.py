@@ -1,4 +1,4 @@
-"""Small ONNX models for the tests, built with onnx.helper alone."""
+"""Small ONNX models for the tests, built with onnx.helper only."""
 
 import dataclasses
 
@@ -22,25 +22,25 @@ class Spec:
     direction: str = "forward"
     layout: int = 0
     linear_before_reset: int = 0
-    activations: tuple = ()  # of one direction, or of both where there are twice as many
+    activations: tuple = ()  # for one direction, or for both if the tuple has twice the length
     alphas: tuple = ()
     betas: tuple = ()
     clip: float = 0.0
     peepholes: bool = False
     input_forget: int = 0
-    lengths: bool = False  # input `lengths` as sequence_lens
+    lengths: bool = False  # add an input `lengths` for sequence_lens
     bias: bool = True
     initial: str = "absent"  # absent | input | parameter (one row, expanded) | constant (zeros)
     weights_as_inputs: bool = False
     layers: int = 1
-    # last: classifier on Y_h | steps: on every step of Y | gated: that times sigmoid of another one |
-    # none: Y itself | cell: on Y_c
+    # last: classifier on Y_h | steps: classifier on every step of Y | gated: `steps` times the
+    # sigmoid of a second classifier | none: Y itself | cell: classifier on Y_c
     head: str = "last"
     opset: int = 17
     fixed_time: int = 0  # 0: symbolic
     fixed_batch: int = 0
     weights: str = "uniform"  # uniform | orthogonal
-    z_bias: float = 0.0  # GRU: added to the bias of the update gate
+    z_bias: float = 0.0  # GRU: added to the update gate's bias
     seed: int = 0
 
     @property
@@ -48,7 +48,7 @@ class Spec:
         return 2 if self.direction == "bidirectional" else 1
 
     def label(self):
-        """A short test id: the cell and the fields that differ from the default."""
+        """A short test id: the cell and the fields with non-default values."""
         default = Spec()
         words = [self.cell.lower()]
         for field in dataclasses.fields(self):
@@ -97,7 +97,7 @@ def orthogonal(rng, size):
 
 
 def layer_weights(spec, rng, features):
-    """W, R and B of one ONNX recurrent node."""
+    """Returns W, R and B of one ONNX recurrent node."""
     h, gates, directions = spec.hidden, GATES[spec.cell], spec.directions
     bound = 1 / np.sqrt(h)
     w = rng.uniform(-bound, bound, (directions, gates * h, features))
@@ -135,7 +135,7 @@ def recurrent_layer(builder, spec, rng, x, index, features, dims):
             if spec.initial == "input":
                 initial.append(builder.input(name, shape))
                 continue
-            # The batch size is read off the input, as exporters do.
+            # Like exporters, read the batch size from the input.
             sizes = builder.add("Shape", [x])
             axis = 0 if spec.layout == 1 else 1
             count = builder.add("Gather", [sizes, builder.constant([axis])])
@@ -176,22 +176,22 @@ def recurrent_layer(builder, spec, rng, x, index, features, dims):
 
 
 def merge_directions(builder, spec, y):
-    """Y with its direction axis folded into the features."""
-    if spec.layout == 1:  # [B, T, D, H]: the two last axes are neighbours already
+    """Returns Y with the direction axis folded into the features."""
+    if spec.layout == 1:  # [B, T, D, H]: the last two axes are already adjacent
         return builder.add("Reshape", [y, builder.constant([0, 0, -1])])
     y = builder.add("Transpose", [y], perm=[0, 2, 1, 3])
     return builder.add("Reshape", [y, builder.constant([0, 0, -1])])
 
 
 def last_state(builder, spec, y_h):
-    """Y_h or Y_c as [B, D * H]."""
+    """Returns Y_h or Y_c as [B, D * H]."""
     if spec.layout == 0:
         y_h = builder.add("Transpose", [y_h], perm=[1, 0, 2])
     return builder.add("Flatten", [y_h], axis=1)
 
 
 def build(spec):
-    """The ONNX model; its float input is `x`, its first output is what a loss is put on."""
+    """Returns the ONNX model; its float input is `x`, and the loss applies to its first output."""
     rng = np.random.default_rng(spec.seed)
     builder = GraphBuilder()
     time, batch = spec.fixed_time or "T", spec.fixed_batch or "B"
@@ -246,7 +246,7 @@ def build(spec):
 
 
 def slice_features(model, first, width):
-    """`model` on a part of its input's features, from `first` on, of `width` features."""
+    """Returns `model` on the input features [first, first + width)."""
     [x] = model.graph.input
     features = x.type.tensor_type.shape.dim[2]
     bounds = {"slice_first": first, "slice_last": first + features.dim_value, "slice_axis": 2}
@@ -260,7 +260,7 @@ def slice_features(model, first, width):
 
 
 def concrete(info, sizes):
-    """The shape of a graph input with its symbols replaced."""
+    """Returns the shape of a graph input with its symbolic sizes replaced."""
     return [d.dim_value or sizes[d.dim_param] for d in info.type.tensor_type.shape.dim]
 
 
@@ -269,7 +269,7 @@ def is_batch_first(model):
 
 
 def data(model, sizes, loss, seed=0, classes=None):
-    """Random arrays for every graph input and the target of the first output."""
+    """Returns random arrays for every graph input and the target of the first output."""
     rng = np.random.default_rng([seed, *sizes.values()])
     arrays = {}
     given = {tensor.name for tensor in model.graph.initializer}

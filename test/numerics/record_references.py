@@ -1,8 +1,9 @@
-"""Records the references of few values that the tests have computed, for those of later runs:
+"""Records the small references computed by the tests for later runs:
 
-    BPPSA_ALL_REFERENCES=1 .venv/bin/python -m pytest test && PYTHONPATH=test .venv/bin/python test/numerics/record_references.py
+    BPPSA_ALL_REFERENCES=1 .venv/bin/python -m pytest test
+    PYTHONPATH=test .venv/bin/python test/numerics/record_references.py
 
-What is recorded already stays, unless the text of the reference has changed since.
+Existing records are kept unless the source code of the reference has changed.
 """
 
 import numpy as np

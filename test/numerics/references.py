@@ -1,12 +1,12 @@
-"""The float64 gradients of a model and those of an ordinary float32 implementation, kept on disk.
+"""Reference gradients in float64 and of a sequential float32 implementation, cached on disk.
 
-Many programs (one for each scan plan) are compared with the same reference, by several test
-processes; each is computed once. The key holds everything that it depends on, the text of the
-reference itself included, and nothing of the compiler.
+Many programs (one per scan plan) are compared with the same reference, often in several test
+processes; each reference is computed once. The key covers all inputs of the computation, including
+the source code of the reference, but nothing of the compiler.
 
-References of few values are recorded in Inputs/references.npz, by `record_references.py` and for the
-text of the reference that it names; after a change of that text all are computed until they are
-recorded again. `test_reference.py` computes some of them in every run.
+Small references are recorded in Inputs/references.npz by `record_references.py`. The records are
+valid for one version of the reference's source code; after a change, all references are computed
+until they are recorded again. `test_reference.py` recomputes some of them in every run.
 """
 
 import collections.abc
@@ -41,12 +41,12 @@ RECORDED = pathlib.Path(__file__).parent / "Inputs" / "references.npz"
 PREFIXES = {"64:": np.float64, "32:": np.float32}
 
 
-# Low bytes that are rounded away: of float64, and of differences of float32 from it.
+# Number of low-order bytes to round away, in float64 values and in float32 differences from them.
 DROPPED = {np.float64: 1, np.float32: 2}
 
 
 def _split_bytes(values, dtype):
-    """The bytes of each significance by themselves, which compress better."""
+    """Groups the bytes by significance, which compresses better."""
     unsigned, bits = {8: np.uint64, 4: np.uint32}[values.itemsize], 8 * DROPPED[dtype]
     rounded = (values.view(unsigned) + unsigned(1 << (bits - 1))) >> unsigned(bits) << unsigned(bits)
     return rounded.view(np.uint8).reshape(-1, values.itemsize).T[DROPPED[dtype] :]
@@ -60,7 +60,7 @@ def _join_bytes(rows, dtype):
 
 @functools.cache
 def recorded():
-    """What RECORDED holds for this text of the reference: for each key the arrays by prefixed name."""
+    """Returns the recorded arrays for this version of the reference, by key and prefixed name."""
     if not RECORDED.exists():
         return {}
     with np.load(RECORDED) as archive:
@@ -81,14 +81,14 @@ def recorded():
 
 
 def record(entries):
-    """Writes `entries`, of the form of `recorded`, for this text of the reference."""
+    """Writes `entries`, which have the form of `recorded`, for this version of the reference."""
     layouts, exact, difference = {}, [], []
     for key, arrays in sorted(entries.items()):
         names = [name[3:] for name in arrays if name.startswith("64:")]
         layouts[key] = {name: arrays["64:" + name].shape for name in names}
         for name in names:
             exact.append(arrays["64:" + name].reshape(-1))
-            # A few digits of a small error, and those far below the bound, are enough.
+            # Low precision suffices for small errors, including errors far below the bound.
             error = arrays["32:" + name].reshape(-1) - exact[-1]
             difference.append(error.astype(np.float32))
     np.savez_compressed(
@@ -108,7 +108,7 @@ def make_key(model, arrays, loss, loss_on=None):
 
 
 def _load_or_compute(key, prefix, model, arrays, loss, loss_on):
-    """The arrays of one reference by name."""
+    """Returns the arrays of one reference by name."""
     DIRECTORY.mkdir(parents=True, exist_ok=True)
     path = DIRECTORY / f"{key}-{prefix[:-1]}.npz"
     with harness.locked(path.with_suffix(".lock")):
@@ -121,7 +121,7 @@ def _load_or_compute(key, prefix, model, arrays, loss, loss_on):
 
 
 class Deferred(collections.abc.MutableMapping):
-    """Arrays by name, which are computed when the first of them is needed."""
+    """Arrays by name, computed on first access."""
 
     def __init__(self, compute):
         self.get_arrays = functools.cache(compute)
@@ -143,10 +143,10 @@ class Deferred(collections.abc.MutableMapping):
 
 
 def gradients(model, arrays, loss, loss_on=None):
-    """(float64 gradients, float32 gradients), each with `loss` and one array per name.
+    """Returns (float64 gradients, float32 gradients), each with `loss` and one array per name.
 
-    The latter are computed when they are read: `harness.check_gradients` needs them only for gradients
-    that are not within its smallest bound. With BPPSA_ALL_REFERENCES=1, all are computed.
+    The float32 gradients are computed lazily: `harness.check_gradients` needs them only for
+    gradients outside its tightest bound. With BPPSA_ALL_REFERENCES=1, all are computed.
     """
     key = make_key(model, arrays, loss, loss_on)
     if stored := recorded().get(key):

@@ -1,4 +1,4 @@
-"""The models of the suite: the features of the recurrent operators, alone and in pairs."""
+"""The models of the test suite: features of the recurrent operators, one at a time and in pairs."""
 
 import functools
 
@@ -51,7 +51,7 @@ def feature_specs():
 
 
 def cell_specs():
-    """Activations with parameters, clipped operands, and the further ways of an LSTM."""
+    """Parametrized activations, clipping, and further LSTM options."""
     specs = [
         Spec("RNN", activations=("Affine",), alphas=(0.6,), betas=(0.2,)),
         Spec("RNN", activations=("Elu",), alphas=(0.7,)),
@@ -88,7 +88,7 @@ def cell_specs():
 
 
 def ragged_specs():
-    """Samples of lengths of their own."""
+    """Samples of different lengths."""
     specs = []
     for cell in ("RNN", "GRU", "LSTM"):
         for direction in ("forward", "reverse", "bidirectional"):

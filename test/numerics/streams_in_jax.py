@@ -1,4 +1,4 @@
-"""Losses and gradients of streams by JAX: the graph of one step of one sample, in a loop, for each sample."""
+"""Reference losses and gradients of streams in JAX: a loop over the single-sample step graph."""
 
 import jax
 import jax.numpy as jnp
@@ -16,8 +16,9 @@ def with_target(graph, arrays, steps, samples):
 
 
 def reference(graph, arrays, dtype, counts=None):
-    """Loss and gradients: the graph of one step of one sample, mapped over samples, in a loop. With
-    `counts`, a list of them: for the first samples, as many as each count says.
+    """Returns loss and gradients, from a loop over the graph of one step, mapped over samples.
+
+    With `counts`, returns one result per count, for that number of leading samples.
     """
     model = graph.resolved or graph.model
     tensors = {
@@ -32,7 +33,7 @@ def reference(graph, arrays, dtype, counts=None):
     states = list(graph.carry)
 
     def split(name, array):
-        """What each step of each sample sees; for a state, what each sample does."""
+        """Splits an array by step and sample, or by sample for states."""
         steps = [] if name in states else [graph.step.get(name)]
         own = [*steps, graph.batch.get(name)]
         front = 0 if name in states or name in graph.step else 1
@@ -48,7 +49,7 @@ def reference(graph, arrays, dtype, counts=None):
     whole = {n: split(n, a) for n, a in sequences.items() if a.dtype != np.float32}
 
     def losses(values):
-        """That of each sample, in a batch of it alone."""
+        """Returns the loss of each sample as a batch of one."""
         weights = {n: a for n, a in values.items() if n not in arrays}
 
         def step(state, now):
@@ -78,7 +79,7 @@ def reference(graph, arrays, dtype, counts=None):
 
 
 def take_samples(graph, name, array, count):
-    """The first samples of an array of the stream; weights as they are."""
+    """Returns the first `count` samples of an array of the stream; weights are not changed."""
     if name not in [value.name for value in graph.model.graph.input] + ["target", *graph.batch]:
         return array
     if name == "target":

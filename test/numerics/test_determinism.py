@@ -1,4 +1,4 @@
-"""The same program, input and variant give the same bits, with any number of threads."""
+"""The same program, input and variant give identical bits for any number of threads."""
 
 import harness
 import models
@@ -10,8 +10,8 @@ LOSS = "cross-entropy"
 @pytest.mark.parametrize("backward", ["sequential", "scan"])
 @pytest.mark.parametrize("cell", ["RNN", "GRU", "LSTM"])
 @pytest.mark.parametrize("samples", [5, 37])
-def test_same_bits(cell, backward, samples):
-    """Of few samples, the directions run side by side."""
+def test_gradients_do_not_depend_on_thread_count(cell, backward, samples):
+    """For the smaller batch, the two directions run in parallel."""
     model = models.build(models.Spec(cell, hidden=20, direction="bidirectional", head="steps"))
     program = harness.compile_model(model, f"--loss={LOSS}", "--scan=chunked:16")
     arrays = models.data(model, {"T": 131, "B": samples}, LOSS)

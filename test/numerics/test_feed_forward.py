@@ -1,4 +1,4 @@
-"""Compiled convolutional models: gradients against JAX in float64, training, saved files."""
+"""Compiled convolutional models: gradients against float64 JAX, training, and saved files."""
 
 import sys
 
@@ -28,7 +28,7 @@ MODELS = {
 
 
 def reference_gradients(model, arrays):
-    """Those of `references.gradients`, but what batch normalisation has seen is no parameter."""
+    """`references.gradients` without the running statistics of batch normalization."""
     exact, single = references.gradients(model, arrays, "cross-entropy")
     return {n: a for n, a in exact.items() if not n.startswith(("bn.mean", "bn.var"))}, single
 
@@ -49,7 +49,7 @@ def test_gradients(name, samples):
 
 @pytest.mark.parametrize("plan", ["linear", "blelloch", "hybrid:1", "chunked:2"])
 @pytest.mark.parametrize("name", MODELS)
-def test_gradients_by_links(name, plan):
+def test_gradients_of_scan_plans(name, plan):
     model = MODELS[name]()
     program = harness.compile_model(
         model, "--loss=cross-entropy", "--backward=scan", f"--scan={plan}"
@@ -80,8 +80,8 @@ def test_pruned_gradients(name, plan):
 
 
 @pytest.mark.parametrize("option, samples", [("--scan=linear", 37), ("--backward=sequential", 1)])
-def test_products_of_few_weights(option, samples):
-    """Weights of which one in thirty is left: outputs and gradients by their patterns alone."""
+def test_highly_pruned_model(option, samples):
+    """Outputs and gradients are right if only 3 % of the weights remain, so products are sparse."""
     model, kept = images.prune(images.vgg11(4), 97)
     program = harness.compile_model(model, "--loss=cross-entropy", "--prune-zeros", option)
     arrays = models.data(model, {"N": samples}, "cross-entropy")
@@ -97,7 +97,7 @@ def test_products_of_few_weights(option, samples):
 
 
 @pytest.mark.parametrize("percent", [97, 80])
-def test_products_that_are_sparse(percent, tmp_path):
+def test_pruning_ratio_selects_sparse_products(percent, tmp_path):
     source, ir = tmp_path / "model.onnx", tmp_path / "scan.mlir"
     model, kept = images.prune(images.vgg11(4), percent)
     onnx.save(model, source)
@@ -112,7 +112,7 @@ def test_products_that_are_sparse(percent, tmp_path):
 @pytest.mark.parametrize("jacobians", ["structured", "dense"])
 @pytest.mark.parametrize("plan", ["linear", "blelloch", "hybrid:1"])
 def test_dense_jacobians(plan, jacobians):
-    """Jacobians made of unit vectors give the gradients of those made of their structure."""
+    """Dense and structured Jacobians give the same gradients."""
     model = images.small()
     options = ["--loss=cross-entropy", f"--scan={plan}", f"--jacobians={jacobians}"]
     program = harness.compile_model(model, *options, "--backward=scan")
@@ -141,7 +141,7 @@ LEFT = {
 
 @pytest.mark.parametrize("plan", ["linear", "blelloch"])
 @pytest.mark.parametrize("left", LEFT)
-def test_few_weights_of_one_layer(left, plan):
+def test_one_pruned_layer(left, plan):
     builder = images.ImageBuilder((1, 4, 4)).conv(2, (2, 2)).layer("Relu").flatten()
     model = builder.linear(12).layer("Tanh").linear(12).layer("Tanh").linear(4).finish()
     (weight,) = (i for i in model.graph.initializer if tuple(i.dims) == (12, 12))
@@ -186,7 +186,7 @@ def test_outputs(name):
     np.testing.assert_allclose(found["logits"], expected, rtol=1e-4, atol=1e-5)
 
 
-def test_statistics_are_not_trained():
+def test_running_statistics_are_not_trained():
     program = harness.compile_model(
         images.residual(), "--loss=cross-entropy", "--backward=sequential"
     )

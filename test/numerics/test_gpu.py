@@ -1,10 +1,11 @@
-"""Programs for GPUs, emulated: gradients within the numerics bound, one result in all schedules.
+"""Emulated GPU programs: gradients within the numerics bound, identical results in all schedules.
 
-Every plan meets every model, and with it every H, T and B; reversed and bidirectional layers,
-trained initial states, and losses on the last step and on every step. Work grows with H^3 where
-products of Jacobians are formed, so the largest T meets the largest H only where none are.
+Every plan is tested on every model with its sizes of H, T and B, including reversed and
+bidirectional layers, trained initial states, and losses on the last step and on every step.
+Products of Jacobians cost H^3, so the largest T and H are combined only for plans without such
+products.
 
-The emulator fails on divergent barriers, accesses out of bounds, and on shared memory that is read
+The emulator fails on divergent barriers, out-of-bounds accesses, and shared memory that is read
 before it is written or while another thread writes it.
 """
 
@@ -39,7 +40,7 @@ MODELS = {
     ),
 }  # fmt: skip
 
-# T and B, for all plans and for those that form no products of Jacobians.
+# (T, B) pairs for all plans, and for plans that form no products of Jacobians.
 SIZES = {
     "lstm-h1-steps": [(2, 3), (257, 1)],
     "gru-h4-bidirectional-steps": [(64, 3)],
@@ -53,7 +54,7 @@ CHEAP_SIZES = {"rnn-h64-steps": [(257, 1)]}
 
 
 def compile_emulated(model, plan):
-    """The emulated program with one backward pass."""
+    """Returns the emulated program with a single backward pass."""
     backward = ["--backward=scan", f"--scan={plan}"]
     if plan == "sequential":
         backward = ["--backward=sequential"]
@@ -65,7 +66,7 @@ def compile_for_cpu(model, plan):
 
 
 def check_bound(program, sizes, context=""):
-    """Checks the gradients of random arrays; returns the arrays and what the program found."""
+    """Checks the gradients for random arrays; returns the arrays and the program's results."""
     arrays = models.data(program.model, sizes, LOSS)
     exact, single = references.gradients(program.model, arrays, LOSS)
     found = program.grad(arrays)
@@ -98,8 +99,8 @@ def test_gradients(name, plan):
 
 
 @pytest.mark.parametrize("plan,time,batch", [("sequential", 600, 1), ("chunked:1", 2, 2100)])
-def test_sums_in_parts(plan, time, batch):
-    """Sums that registers hold for 512 steps of 600; 4096 blocks for the runs of 4200 chunks."""
+def test_partial_sums(plan, time, batch):
+    """600 steps exceed the 512 that registers can sum; 4200 chunks exceed 4096 blocks."""
     program = compile_emulated(models.build(models.Spec("RNN", hidden=1)), plan)
     check_bound(program, {"T": time, "B": batch})
 
@@ -107,7 +108,7 @@ def test_sums_in_parts(plan, time, batch):
 @pytest.mark.parametrize("first,width", [(1, 44), (4, 44), (2, 42)])
 @pytest.mark.parametrize("cell,hidden", [("RNN", 32), ("GRU", 20), ("LSTM", 64)])
 def test_slices_of_features(cell, hidden, first, width):
-    """Vectors that begin at multiples of 16 bytes or not, within the step or before all steps."""
+    """Vectors may or may not be 16-byte aligned, in hoisted projections and inside a step."""
     spec = models.Spec(cell, hidden=hidden, features=40, head="steps")
     program = compile_emulated(models.slice_features(models.build(spec), first, width), "chunked:3")
     check_bound(program, {"T": 7, "B": 3})
@@ -126,9 +127,8 @@ def test_slices_of_features(cell, hidden, first, width):
     ],
 )
 @pytest.mark.parametrize("first", [0, 3, 4])
-def test_products_for_all_gates(spec, first):
-    """Inputs, of all or some features, by the matrices of all gates before the first step: of fewer
-    rows than a tile, and of more."""
+def test_input_projections_of_all_gates(spec, first):
+    """Input projections of all gates are hoisted, with fewer or more rows than a tile."""
     model = models.build(spec)
     if first:
         model = models.slice_features(model, first, spec.features + first + 4)
@@ -137,21 +137,21 @@ def test_products_for_all_gates(spec, first):
         check_bound(program, {"T": time, "B": batch})
 
 
-def test_sums_of_long_slabs():
-    """A result of 256 x 600 elements, for all gates, has slabs of 2048 rows: one, and 12 more rows."""
+def test_weight_gradient_of_several_slabs():
+    """A result of 256 x 600 elements has slabs of 2048 rows; the second slab has 12 rows."""
     program = compile_emulated(models.build(models.Spec("LSTM", hidden=64, features=600)), "sequential")
     check_bound(program, {"T": 2, "B": 1030})
 
 
 @pytest.mark.parametrize("classes", [6, 9])
-def test_products_of_one_sequence(classes):
-    """Two products of the graph multiply all states: tiles with columns of both, or of one."""
+def test_two_products_of_one_sequence(classes):
+    """Two products of the graph read all states: a tile has columns of both or of only one."""
     spec = models.Spec("RNN", hidden=24, classes=classes, head="gated")
     check_bound(compile_emulated(models.build(spec), "sequential"), {"T": 23, "B": 3})
 
 
-def test_chosen_plan():
-    """Without options, a program has both backward passes, and the run time takes one."""
+def test_default_program_has_both_backward_passes():
+    """Without options, a program has both backward passes and the runtime selects one."""
     model = models.build(MODELS["lstm-h33"])
     program = harness.compile_model(model, f"--loss={LOSS}", "--target=cuda", "--emulate")
     arrays, found = check_bound(program, {"T": 7, "B": 3})
@@ -162,7 +162,7 @@ def test_chosen_plan():
 
 @pytest.mark.parametrize("precision,tolerance", [("tf32", 2**-10), ("bf16", 2**-7)])
 def test_precision(precision, tolerance):
-    """Numbers of 11 or 8 bits on tensor cores: as close as products of two, and not as float32."""
+    """TF32 and BF16 (11 and 8 significant bits) meet their error bounds, but not float32's."""
     model = models.build(MODELS["rnn-h64-steps"])
     options = ["--target=cuda", "--emulate", "--backward=scan", "--scan=chunked:2"]
     program = harness.compile_model(model, f"--loss={LOSS}", f"--precision={precision}", *options)
@@ -193,7 +193,7 @@ def test_precision(precision, tolerance):
     ],
 )
 def test_schedules(name, plan, time, batch):
-    """The order of blocks, warps and threads changes no bit."""
+    """The order of blocks, warps and threads does not change any bit."""
     program = compile_emulated(models.build(MODELS[name]), plan)
     arrays = models.data(program.model, {"T": time, "B": batch}, LOSS)
     check_schedules(program, arrays, program.grad(arrays))
@@ -214,8 +214,7 @@ def test_schedules(name, plan, time, batch):
     ],
 )
 def test_schedules_of_wide_layers(spec, plan):
-    """Rows that several threads share, or several blocks, rows in memory, and products of inputs
-    for all steps."""
+    """Rows shared by several threads or blocks, rows in memory, and hoisted input projections."""
     program = compile_emulated(models.build(spec), plan)
     check_schedules(program, *check_bound(program, {"T": 3, "B": 2}))
 
@@ -230,8 +229,8 @@ def test_schedules_of_wide_layers(spec, plan):
         pytest.param(models.Spec("GRU", hidden=19), id="8-threads-of-19-rows"),
     ],
 )
-def test_schedules_of_columns(spec):
-    """Columns that threads of a warp share; with 3 samples, the last warp has less of them."""
+def test_schedules_of_columns_shared_in_a_warp(spec):
+    """Columns shared by threads of a warp; with 3 samples, the last warp has fewer columns."""
     program = compile_emulated(models.build(spec), "chunked:3")
     check_bound(program, {"T": 8, "B": 1})
     check_schedules(program, *check_bound(program, {"T": 10, "B": 3}))
@@ -244,8 +243,8 @@ def test_schedules_of_columns(spec):
         pytest.param(models.Spec("GRU", hidden=64), id="matrices-in-memory"),
     ],
 )
-def test_schedules_of_panels(spec):
-    """Products on tensor cores; with 33 units, of tiles that are not full."""
+def test_schedules_of_tensor_core_products(spec):
+    """Products on tensor cores; 33 units leave tiles partly filled."""
     program = compile_emulated(models.build(spec), "chunked:2")
     check_schedules(program, *check_bound(program, {"T": 5, "B": 1}))
 
@@ -253,15 +252,15 @@ def test_schedules_of_panels(spec):
 @pytest.mark.parametrize(
     "spec,time,batch",
     [
-        # The emulated GPU has no memory for two groups of 16 samples: two launches.
+        # The emulated GPU cannot hold two groups of 16 samples, which requires two launches.
         (models.Spec("LSTM", hidden=136, head="steps", initial="parameter"), 3, 17),
         (models.Spec("RNN", hidden=300, direction="reverse"), 7, 3),
         (models.Spec("RNN", hidden=1024), 2, 1),
     ],
     ids=lambda value: value.label() if isinstance(value, models.Spec) else str(value),
 )
-def test_rows_shared_by_blocks(spec, time, batch):
-    """Groups have as few samples as let all of them be held, and no results depend on how many that is."""
+def test_rows_distributed_over_thread_blocks(spec, time, batch):
+    """The number of multiprocessors limits the samples per group, but does not change results."""
     program = compile_emulated(models.build(spec), "sequential")
     arrays, found = check_bound(program, {"T": time, "B": batch})
     for multiprocessors in ("1", "40"):
@@ -270,9 +269,8 @@ def test_rows_shared_by_blocks(spec, time, batch):
 
 
 @pytest.mark.parametrize("time,batch", [(7, 3), (1, 1), (131, 9)], ids=str)
-def test_schedules_of_tiled_products(time, batch):
-    """Sums over steps and samples on tensor cores, of one slab and of two, and products of all
-    steps; no size fills a tile."""
+def test_schedules_of_tiled_weight_gradients(time, batch):
+    """Sums over steps and samples on tensor cores use one or two slabs; no size fills a tile."""
     spec = models.Spec("RNN", hidden=33, features=40, head="steps")
     program = compile_emulated(models.build(spec), "blelloch")
     arrays, found = check_bound(program, {"T": time, "B": batch})
@@ -281,7 +279,7 @@ def test_schedules_of_tiled_products(time, batch):
 
 
 def test_schedules_of_graph_operations():
-    """Convolutions, whose cotangents meet in windows, pooling, and sums over samples."""
+    """Convolutions with overlapping windows, pooling, and sums over samples."""
     builder = images.ImageBuilder((2, 7, 7))
     builder.conv(3, (3, 3)).layer("Tanh").conv(2, (2, 2)).pool("MaxPool", (2, 2))
     program = compile_emulated(builder.flatten().linear(4).finish(), "sequential")
@@ -289,7 +287,7 @@ def test_schedules_of_graph_operations():
 
 
 @pytest.mark.parametrize("threads", [2, 3])
-def test_threads_of_the_emulator(threads):
+def test_results_do_not_depend_on_emulator_threads(threads):
     program = compile_emulated(models.build(MODELS["gru-h4-bidirectional-steps"]), "chunked:7")
     arrays = models.data(program.model, {"T": 20, "B": 3}, LOSS)
     expected = program.grad(arrays, "--threads=1")
@@ -314,7 +312,7 @@ def data(tmp_path):
 
 
 def test_resumed_training(tmp_path, data):
-    """Three epochs of three steps at once, interrupted after two, and in another schedule."""
+    """Resumed training and training in another schedule give the same model."""
     program = compile_emulated(models.build(MODELS[TRAINED]), "chunked:7")
     whole, resumed, other, checkpoint = (tmp_path / name for name in "abcd")
     train(program, data, "--epochs", 3, "--save", whole)

@@ -1,7 +1,8 @@
-"""Emulated gradients of every cell, plan, T, B and H of a grid, within the numerics bound.
+"""Emulated gradients for a grid of cells, plans, T, B and H, within the numerics bound.
 
-All of it takes an hour of one core, so that it runs by request alone: `pytest -m grid`. Seven programs of it
-always run, in which every T meets every plan, cell, B and H; every plan meets wide layers in test_gpu.py.
+The full grid takes an hour on one core and runs only on request: `pytest -m grid`. Seven of its
+programs always run; they combine every T with every plan, cell, B and H. In test_gpu.py, every plan
+runs on wide layers.
 """
 
 import itertools
@@ -34,13 +35,13 @@ def check_gradients(spec, plan, sizes):
         harness.check_gradients(found, exact, single, f"T={time} B={batch}")
 
 
-# Products of Jacobians take H^3 multiply-adds for each step: the widest layers meet plans without them.
+# Products of Jacobians take H^3 multiply-adds per step; plans without them get the largest H.
 COVERED_WIDTHS = dict(zip(PLANS, (64, 20, 4, 4, 1, 33, 20), strict=True))
 
 
 @pytest.mark.parametrize("number,plan", list(enumerate(PLANS)))
-def test_covered_sizes(number, plan):
-    """Samples of different lengths in every other program."""
+def test_sizes_that_always_run(number, plan):
+    """Every other program has samples of different lengths."""
     spec = models.Spec(CELLS[number % 3], hidden=COVERED_WIDTHS[plan], lengths=number % 2 == 1)
     batches = itertools.islice(itertools.cycle(BATCHES), number, None)
     check_gradients(spec, plan, zip(LENGTHS, batches))

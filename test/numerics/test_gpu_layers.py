@@ -1,4 +1,4 @@
-"""Chains of layers as explicit sparse Jacobians on an emulated GPU: gradients, training, one result."""
+"""Layer chains with explicit sparse Jacobians on an emulated GPU: gradients and training."""
 
 import json
 
@@ -12,7 +12,7 @@ import references
 
 LOSS = "cross-entropy"
 PLANS = ("linear", "blelloch", "hybrid:1", "chunked:2")
-# A sample takes all lanes of a warp; lanes share samples and entries; more samples than lanes.
+# One sample uses all lanes of a warp; lanes share samples and entries; more samples than lanes.
 SAMPLES = (1, 3, 33)
 
 
@@ -22,7 +22,7 @@ def compile_emulated(model, plan, *options):
 
 
 def check_pruned(model, kept, program, samples):
-    """The gradients of weights that are kept are those of the whole model, and the others' zero."""
+    """Checks that gradients of kept weights match the reference and others are zero."""
     arrays = models.data(model, {"N": samples}, LOSS)
     exact, single = references.gradients(model, arrays, LOSS)
     for gradients in (exact, single):
@@ -43,7 +43,7 @@ def test_pruned_gradients(plan):
 
 @pytest.mark.parametrize("plan", PLANS)
 def test_gradients(plan):
-    """Nothing is pruned: Jacobians of convolutions, pools and activations have patterns all the same."""
+    """Without pruning, convolutions, pools and activations still have sparse Jacobians."""
     model = images.small()
     program = compile_emulated(model, plan)
     for samples in SAMPLES:
@@ -56,7 +56,7 @@ def test_pruned_vgg11(plan):
     check_pruned(model, kept, compile_emulated(model, plan, "--prune-zeros"), 2)
 
 
-def test_every_schedule_gives_the_same_bits():
+def test_results_do_not_depend_on_schedule():
     model, kept = images.prune(images.small(), 60)
     program = compile_emulated(model, "blelloch", "--prune-zeros")
     arrays, expected = check_pruned(model, kept, program, 3)
@@ -66,7 +66,7 @@ def test_every_schedule_gives_the_same_bits():
             assert found[name].tobytes() == array.tobytes(), f"seed {seed}: {name}"
 
 
-def test_training_keeps_zeros(tmp_path):
+def test_pruned_weights_stay_zero(tmp_path):
     model, kept = images.prune(images.small(), 60)
     program = compile_emulated(model, "blelloch", "--prune-zeros", "--optimizer=adamw")
     data, saved, log = (tmp_path / name for name in ("data.npz", "saved.onnx", "log.jsonl"))

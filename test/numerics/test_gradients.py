@@ -1,4 +1,4 @@
-"""Gradients of compiled programs against JAX in float64, for every feature of the models."""
+"""Gradients of compiled programs against float64 JAX, for every feature of the models."""
 
 import harness
 import models
@@ -28,7 +28,7 @@ def test_outputs(spec):
     found = harness.compile_model(model, f"--loss={specs.LOSS}").infer(arrays)
     if (
         spec.layout == 1
-    ):  # ONNX Runtime has no layout 1; the reference is checked in test_reference.py
+    ):  # ONNX Runtime does not support layout 1; test_reference.py checks the reference
         expected = references.onnx_in_jax.outputs(model, arrays, np.float64)
     else:
         session = onnxruntime.InferenceSession(model.SerializeToString())
@@ -68,7 +68,7 @@ def test_instruction_set(cell, cpu):
 
 
 @pytest.mark.parametrize("level", ["-O0", "-O1", "-O2"])
-def test_optimisation_level(level):
+def test_optimization_level(level):
     model = models.build(models.Spec("GRU"))
     arrays = models.data(model, SIZES, specs.LOSS)
     program = harness.compile_model(model, f"--loss={specs.LOSS}", level)

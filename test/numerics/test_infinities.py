@@ -1,7 +1,7 @@
-"""Gradients of models with infinities in their values, against finite differences in float64.
+"""Gradients of models with infinite intermediate values, against finite differences in float64.
 
-The references are functions of numpy. A difference over a point at which an infinite term has no share is
-exact, so no reference differentiates through an infinity.
+The references are NumPy functions. Their differences are exact at points to which an infinite term
+does not contribute, so no reference differentiates through an infinity.
 """
 
 import itertools
@@ -31,7 +31,7 @@ def softmax(x):
     return e / e.sum(-1, keepdims=True)
 
 
-# Name: nodes from x, the trained [3, 4], and constants to y, and the same in numpy.
+# Name: nodes that compute y from the trained x [3, 4] and constants; the same function in NumPy.
 TERMS = {
     "softmax": (["Add x mask s", "Softmax s p", "Mul p c y"], lambda x: softmax(x + MASK) * FACTORS),
     "log-softmax": (
@@ -132,7 +132,7 @@ CONSTANTS = dict(
 
 
 def make_nodes(term, lines):
-    """The nodes of a term. Its values have the name of the term in front."""
+    """Returns the nodes of a term, with value names prefixed by the name of the term."""
     nodes = []
     for line in lines:
         words = line.split()
@@ -154,7 +154,7 @@ def make_model(nodes, losses, trained, constants, inputs, opset=17):
 
 
 def differences(function, x, step=1e-6):
-    """The gradient of the sum of a function by central differences in float64."""
+    """Returns the gradient of the sum of a function by central differences in float64."""
     x = np.asarray(x, np.float64)
     gradient = np.zeros_like(x)
     for i in np.ndindex(x.shape):
@@ -182,11 +182,11 @@ def check_terms(found, **bounds):
         np.testing.assert_allclose(found[f"{term}/x"], wanted, err_msg=term, **bounds)
 
 
-def test_terms():
+def test_softmax_and_log_terms():
     check_terms(compile_model(terms_model(), "--loss=none", FREEZE).grad({"x": X}), rtol=2e-5, atol=2e-6)
 
 
-def test_terms_in_float64(tmp_path):
+def test_softmax_and_log_terms_in_float64(tmp_path):
     source, ir, given, found = (tmp_path / name for name in ("m.onnx", "m.mlir", "in.npz", "out.npz"))
     model = terms_model()
     source.write_bytes(model.SerializeToString())
@@ -225,7 +225,7 @@ ATTENTION = {
 
 @pytest.mark.parametrize("kind", ATTENTION)
 def test_attention(kind):
-    """The last keys are padding. With the op, a query that sees no key gets zeros."""
+    """The last keys are padding. The Attention op returns zeros for a query that sees no key."""
     mask = np.array([[0, 0, -INF, -INF], [0, -INF, -INF, -INF], [-INF] * 4], np.float32)
     if kind == "written-out":
         mask = mask[[0, 1, 1]]
@@ -247,18 +247,18 @@ def test_attention(kind):
 
 STEPS, TAGS = 4, 4
 LENGTHS = (4, 2)
-# Tag 3 follows tag 1 only. All paths begin with tag 0.
+# Tag 3 may only follow tag 1. All paths begin with tag 0.
 ALLOWED = np.array([[0, 0, -INF, -INF], [-INF, 0, 0, 0], [-INF, 0, 0, -INF], [0, 0, 0, -INF]], np.float32)
 FIRST = np.array([0, -INF, -INF, -INF], np.float32)
 
 
 def log_sum_exp(source, result, style):
-    """Nodes that reduce axis 1, as one node or written out."""
+    """Returns nodes that reduce axis 1, as one node or decomposed."""
     if style == "node":
         return [helper.make_node("ReduceLogSumExp", [source], [result], axes=[1], keepdims=0)]
     if style == "unshifted":
         return [node("Exp", source, "x"), node("ReduceSum", "x one", "t", keepdims=0), node("Log", "t", result)]
-    # As PyTorch does: an infinite maximum is no shift.
+    # Like PyTorch, do not shift by an infinite maximum.
     return [
         node("ReduceMax", source, "top", axes=[1]), node("Abs", "top", "size"), node("Less", "size limit", "finite"),
         node("Where", "finite top none", "shift"), node("Sub", f"{source} shift", "d"), node("Exp", "d", "x"),
@@ -268,7 +268,7 @@ def log_sum_exp(source, result, style):
 
 
 def crf(style):
-    """The logarithm of the sum over all allowed tag sequences, by the forward algorithm in a Scan."""
+    """The log-sum over all allowed tag sequences, by the forward algorithm in a Scan."""
     nodes = [node("Unsqueeze", "alpha two", "a"), node("Unsqueeze", "e one", "e1"), node("Add", "a tr", "s0"),
              node("Add", "s0 e1", "s"), *log_sum_exp("s", "l", style), node("Greater", "m half", "k"),
              node("Unsqueeze", "k one", "k1"), node("Where", "k1 l alpha", "alpha_out")]  # fmt: skip
@@ -308,7 +308,7 @@ def sum_over_paths(x, trained):
 
 
 @pytest.mark.parametrize("style", ["node", "shifted", "unshifted"])
-def test_constrained_paths(style):
+def test_crf_with_constrained_paths(style):
     model, trained = crf(style)
     program = compile_model(model, "--loss=none", "--freeze=^(half|limit|none)$")
     x = np.random.default_rng(3).normal(size=(STEPS, 2, 2)).astype(np.float32)
@@ -322,7 +322,7 @@ def test_constrained_paths(style):
 
 
 def test_elementwise_loop():
-    """A state that begins as -inf, of which one entry never becomes finite."""
+    """A state starts at -inf, and one of its entries never becomes finite."""
     nodes = [node("Add", "s w", "sw"), node("Exp", "sw", "es"), node("Add", "xt shut", "xs"),
              node("Exp", "xs", "ex"), node("Add", "es ex", "t"), node("Log", "t", "so"),
              node("Max", "m xs", "mo")]  # fmt: skip

@@ -1,7 +1,7 @@
-"""The compiler's IR, run in float64 by the reference interpreter, against JAX in float64.
+"""The compiler's IR, run in float64 by the reference interpreter, against float64 JAX.
 
-Both sides are exact but for rounding in double precision, so a wrong term of any size shows. What
-is run is the IR after differentiation (`bppsa.chain`) and after planning (`bppsa.chain plan <...>`).
+Both sides are exact up to double-precision rounding, so even a small wrong term shows. The tests
+run the IR after differentiation (`bppsa.chain`) and after planning (`bppsa.chain plan <...>`).
 """
 
 import re
@@ -19,15 +19,17 @@ ROLES = re.compile(r"bppsa\.(input|parameter|gradient|target|weight|loss|correct
 
 
 def signature(text, function):
-    """The roles of the arguments and results of a function, in order: [(kind, name)]."""
+    """Returns the roles of the arguments and results of a function, in order: [(kind, name)]."""
     (line,) = re.findall(rf"^ *func\.func @{function}\((.*)\{{$", text, re.M)
     arguments, _, results = line.partition("}) -> (tensor")
     return ROLES.findall(arguments), ROLES.findall(results)
 
 
 def interpret(tmp_path, model, arrays, function, *options, rewrite=None):
-    """Results of a function of the emitted IR, which `rewrite` may change, by the names that the
-    trainer uses."""
+    """Returns the results of a function of the emitted IR by the names that the trainer uses.
+
+    `rewrite` may change the IR first.
+    """
     interpreter = harness.require_tool("bppsa-interpret")
     compiler = harness.require_tool("bppsa-compile")
     source, ir = tmp_path / "model.onnx", tmp_path / "model.mlir"
@@ -95,7 +97,7 @@ def test_scan(cell, plan, tmp_path):
     check(interpret(tmp_path, model, arrays, "grad_scan", *options), exact)
 
 
-# What asks the run time how many steps a segment has, and an answer.
+# Declaration of the runtime function that returns the segment length, and a definition for it.
 DECLARED = re.compile(r"func\.func private @bppsa_rt_recomputed_steps\(.*\n")
 ANSWER = """func.func private @bppsa_rt_recomputed_steps(%a: index, %b: index, %c: index, %d: index,
     %e: index, %f: index) -> index {{
@@ -114,8 +116,10 @@ RECOMPUTED = {
 @pytest.mark.parametrize("steps", [1, 3, 4, 11, 32])
 @pytest.mark.parametrize("name", RECOMPUTED)
 def test_recomputed_steps(name, steps, tmp_path):
-    """Segments of any number of steps, the samples of which fill no vector, against JAX and against
-    the loops over all steps."""
+    """Recomputed segments of any length match JAX and the loops over all steps.
+
+    The batch does not fill a vector.
+    """
     model = models.build(RECOMPUTED[name])
     arrays = models.data(model, {"T": 11, "B": 5}, specs.LOSS)
     exact, _ = references.gradients(model, arrays, specs.LOSS)

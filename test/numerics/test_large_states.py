@@ -1,4 +1,4 @@
-"""Sums over steps that follow their chain block by block of steps: matrix products, and sums over units."""
+"""Sums over steps (products and unit sums), computed after each block of the backward chain."""
 
 import harness
 import models
@@ -22,7 +22,7 @@ MODELS = {
 @pytest.mark.parametrize("mapping", ["lanes", "units"])
 @pytest.mark.parametrize("name", MODELS)
 def test_gradients(name, mapping):
-    """A last block of any length, lanes without a sample, and the same bits for any number of threads."""
+    """Blocks may be partial and lanes empty; the thread count does not change the result."""
     model = models.build(MODELS[name])
     program = harness.compile_model(model, f"--loss={LOSS}", "--backward=sequential")
     sizes = ((1, 17), (2, 5), (67, 20), (150, 33)) if mapping == "lanes" else ((1, 3), (700, 2), (1100, 1))
@@ -33,7 +33,7 @@ def test_gradients(name, mapping):
 @pytest.mark.parametrize("mapping, batch, time", [("lanes", 18, 400), ("units", 1, 2000)])
 @pytest.mark.parametrize("cell", ["RNN", "GRU", "LSTM"])
 def test_cotangents_that_become_zero(cell, mapping, batch, time):
-    """With weights near zero a cotangent of the last step vanishes after some steps."""
+    """With weights near zero, the cotangent of the last step vanishes after a few steps."""
     model = models.build(models.Spec(cell, hidden=96))
     for tensor in model.graph.initializer:
         if tensor.name.endswith(".R"):

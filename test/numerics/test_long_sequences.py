@@ -1,4 +1,4 @@
-"""T = 30000 with weights that keep gradients alive: orthogonal recurrent matrices, slow gates."""
+"""T = 30000 with weights that preserve gradients: orthogonal recurrent matrices and slow gates."""
 
 import harness
 import models
@@ -23,7 +23,8 @@ def test_long(name, plan):
     model = models.build(MODELS[name])
     arrays = models.data(model, {"T": 30000, "B": 2}, LOSS)
     if name == "rnn-relu-orthogonal":
-        arrays["x"] *= 1e-3  # an isometry keeps what enters; keep the sum of 30000 inputs small
+        # Keep the sum of 30000 inputs small, because an isometry does not damp them.
+        arrays["x"] *= 1e-3
     options = (
         ["--backward=sequential"] if plan == "sequential" else ["--backward=scan", f"--scan={plan}"]
     )

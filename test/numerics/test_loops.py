@@ -41,7 +41,7 @@ def test_case(name):
 
 
 def move_inside(model, pack):
-    """The same model, with its initializers in the body of its first node."""
+    """Moves the initializers of a model into the body of its first node."""
     moved = onnx.ModelProto()
     moved.CopyFrom(model)
     (body,) = [attribute.g for attribute in moved.graph.node[0].attribute if attribute.HasField("g")]
@@ -57,7 +57,7 @@ def as_floats(array, name):
 
 @pytest.mark.parametrize("pack", [numpy_helper.from_array, as_floats])
 def test_parameters_of_bodies_are_trained(pack, tmp_path):
-    """Gradients as of initializers of the main graph; the saved model has the new values inside."""
+    """Parameters in loop bodies have the right gradients; the saved body has their new values."""
     case = loop_models.ALL["scan-symbolic"]
     moved, body = move_inside(case.model, pack)
     before = {t.name: numpy_helper.to_array(t) for t in body.initializer}
@@ -85,7 +85,7 @@ def test_parameters_of_bodies_are_trained(pack, tmp_path):
 
 def node_tests():
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # from tests of other operators, on purpose
+        warnings.simplefilter("ignore")  # collecting tests of other operators causes warnings
         from onnx.backend.test.case.node import collect_testcases
 
         cases = collect_testcases(None)
@@ -95,7 +95,7 @@ def node_tests():
 
 @pytest.mark.parametrize("name", sorted(node_tests()))
 def test_node_test(name):
-    """Every one for Scan of opset 9 on, and for Loop with a trip count, over tensors."""
+    """Covers all ONNX node tests of Scan (opset 9 and later) and of Loop with a trip count."""
     test = node_tests()[name]
     inputs, outputs = test.data_sets[0]
     arrays = dict(zip([i.name for i in test.model.graph.input], map(np.asarray, inputs)))

@@ -1,4 +1,4 @@
-"""`eval`: the loss and the accuracy over a whole data set, against the reference."""
+"""`eval` computes loss and accuracy over a whole data set."""
 
 import harness
 import losses_in_jax

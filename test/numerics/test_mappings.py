@@ -1,4 +1,4 @@
-"""The mappings of vectors for small batches: units of one sample, and chunks of time in scans."""
+"""Vector mappings for small batches: hidden units of one sample, and time chunks in scans."""
 
 import harness
 import models
@@ -17,7 +17,7 @@ SIZES = [(steps, samples) for steps in (1, 7, 64) for samples in (1, 3)]
 
 
 def check_on_threads(model, program, steps, samples, mapping):
-    """Gradients are right, to the same bits on one thread and on three."""
+    """Checks the gradients, and that one and three threads give the same bits."""
     sizes = {"T": steps, "B": samples}
     arrays = models.data(model, sizes, specs.LOSS)
     exact, single = references.gradients(model, arrays, specs.LOSS)
@@ -43,8 +43,8 @@ def test_units(cell, hidden):
 
 
 @pytest.mark.parametrize("cell", CELLS)
-def test_gates_one_after_the_other(cell):
-    """With few registers, the products of each gate of 16 samples have blocks of their own."""
+def test_lanes_with_few_registers(cell):
+    """With few vector registers, the products of each gate are computed in separate blocks."""
     model = models.build(models.Spec(**CELLS[cell], hidden=70, features=9))
     arrays = models.data(model, {"T": 35, "B": 21}, specs.LOSS)
     program = harness.compile_model(
@@ -58,8 +58,8 @@ def test_gates_one_after_the_other(cell):
     "cell, direction",
     [("RNN", "forward"), ("GRU", "bidirectional"), ("GRU-linear", "forward"), ("LSTM", "reverse")],
 )
-def test_losses_of_every_step_in_lanes(cell, direction):
-    """The chain makes the cotangents of a layer of one direction that it adds at each step."""
+def test_lanes_with_loss_on_every_step(cell, direction):
+    """Cotangents of every step are computed in the chain if the layer has one direction."""
     spec = models.Spec(**CELLS[cell], hidden=9, direction=direction, head="steps")
     model = models.build(spec)
     program = harness.compile_model(model, f"--loss={specs.LOSS}", "--backward=sequential")
@@ -68,8 +68,8 @@ def test_losses_of_every_step_in_lanes(cell, direction):
 
 
 @pytest.mark.parametrize("cell", CELLS)
-def test_units_with_matrices_that_leave_the_cache(cell):
-    """Products of inputs in a loop of their own, whose steps share matrices, as samples do."""
+def test_units_with_matrices_larger_than_cache(cell):
+    """Input projections are hoisted into a loop whose steps share the matrices, as samples do."""
     model = models.build(models.Spec(**CELLS[cell], hidden=100, features=70, layers=2))
     program = harness.compile_model(model, f"--loss={specs.LOSS}", "--backward=sequential")
     for steps, samples in ((1, 1), (7, 6), (70, 3)):
@@ -77,8 +77,8 @@ def test_units_with_matrices_that_leave_the_cache(cell):
 
 
 @pytest.mark.parametrize("hidden, features", [(260, 5), (36, 300)])
-def test_wide_sums_of_lanes(hidden, features):
-    """Gradients of matrices with more columns than a tile of sums has, which they do not fill."""
+def test_lanes_with_wide_weight_gradients(hidden, features):
+    """Gradients of matrices with more columns than a tile; the last tile is partly filled."""
     model = models.build(models.Spec("RNN", hidden=hidden, features=features))
     arrays = models.data(model, {"T": 35, "B": 21}, specs.LOSS)
     program = harness.compile_model(model, f"--loss={specs.LOSS}", "--backward=sequential")
@@ -90,7 +90,7 @@ def test_wide_sums_of_lanes(hidden, features):
 
 
 @pytest.mark.parametrize("spec", specs.feature_specs(), ids=specs.identifier)
-def test_feature_over_units(spec):
+def test_feature_with_units_mapping(spec):
     model = models.build(spec)
     arrays = models.data(model, {"T": 6, "B": 2}, specs.LOSS)
     program = harness.compile_model(model, f"--loss={specs.LOSS}")
@@ -99,7 +99,7 @@ def test_feature_over_units(spec):
 
 
 @pytest.mark.parametrize("samples", [1, 5])
-def test_threads_change_no_bit(samples):
+def test_results_do_not_depend_on_thread_count(samples):
     model = models.build(models.Spec("GRU", hidden=20))
     arrays = models.data(model, {"T": 40, "B": samples}, specs.LOSS)
     program = harness.compile_model(model, f"--loss={specs.LOSS}")
@@ -113,7 +113,7 @@ def test_threads_change_no_bit(samples):
 @pytest.mark.parametrize("hidden", [1, 4, 20])
 @pytest.mark.parametrize("cell", CELLS)
 def test_chunks(cell, hidden, head):
-    """Fewer chunks than lanes, blocks that are full, and chunks whose length the run time chooses."""
+    """Fewer chunks than lanes, full blocks, and chunk lengths chosen at run time."""
     model = models.build(models.Spec(**CELLS[cell], hidden=hidden, head=head))
     for plan in ("chunked:5", "chunked"):
         program = harness.compile_model(
@@ -140,14 +140,14 @@ def test_chunks_of_several_layers(direction):
 
 
 @pytest.mark.parametrize("hidden,held", [(4, True), (64, False)])
-def test_chunks_are_held_where_they_may_win(hidden, held):
+def test_chunks_variant_only_for_small_hidden_size(hidden, held):
     model = models.build(models.Spec("RNN", hidden=hidden))
     program = harness.compile_model(model, f"--loss={specs.LOSS}")
     variants = [(v["backward"], v["mapping"]) for v in program.info()["variants"]]
     assert (("scan", "chunks") in variants) == held
 
 
-def test_inference_beside_chunks_is_over_units():
+def test_inference_of_chunks_mapping_uses_units():
     model = models.build(models.Spec("RNN"))
     arrays = models.data(model, {"T": 4, "B": 1}, specs.LOSS)
     program = harness.compile_model(model, f"--loss={specs.LOSS}")

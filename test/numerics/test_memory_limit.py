@@ -1,4 +1,4 @@
-"""`--memory-limit` and loops in graph form: memory, bits, and limits that nothing fits in."""
+"""`--memory-limit` for loops in graph form: peak memory, identical results, too low limits."""
 
 import json
 import sys
@@ -21,9 +21,9 @@ def arrays_of(graph, steps, samples):
     return arrays | {"target": wanted + np.float32(1)}
 
 
-# Both limits hold some segments of each size but the smallest, which fits whole.
+# Both limits require several segments for every size except the smallest, which fits as a whole.
 @pytest.mark.parametrize("name, limit", [("scattered_caches", "200K"), ("lstm_stack", "120K")])
-def test_segments_change_no_bit(name, limit):
+def test_segments_do_not_change_results(name, limit):
     graph = stream_models.ALL[name]
     whole = compile_stream(graph, "--memory-limit=0")
     segmented = compile_stream(graph, f"--memory-limit={limit}")
@@ -38,7 +38,7 @@ def test_segments_change_no_bit(name, limit):
 
 
 def wide():
-    """A step with few numbers in and out, and many in between."""
+    """A step with few inputs and outputs and many intermediate values."""
     rng = np.random.default_rng(3)
     nodes = [
         node("MatMul", "x w", "wide"),
@@ -56,7 +56,7 @@ def wide():
     return stream_models.StepGraph("wide", model, {"h": "h_next"}, options, batch)
 
 
-# In a process of its own: a child counts the memory of the process that it was forked from.
+# A separate process, because a forked child's peak includes the memory of its parent.
 MEASURE = """
 import resource, subprocess, sys
 subprocess.run(sys.argv[1:], check=True)
@@ -68,7 +68,7 @@ def peak_memory(program, data):
     out = data.with_suffix(".out.npz")
     command = [program.path, "grad", "--data", data, "--out", out, "--threads", "1"]
     result = harness.run(sys.executable, "-c", MEASURE, *command)
-    # Behind what the program itself prints.
+    # The program prints its own output first.
     return int(harness.check_succeeded(result).stdout.splitlines()[-1])
 
 
@@ -81,7 +81,7 @@ def test_memory(tmp_path):
     np.savez(data, **arrays)
     programs = {limit: compile_stream(graph, f"--memory-limit={limit}M") for limit in (0, 4, 20)}
     peaks = {limit: peak_memory(program, data) / 2**20 for limit, program in programs.items()}
-    # At least what both activations take of every step.
+    # Lower bound: both activations of every step.
     kept = 2 * 4 * steps * samples * 2000 / 2**20
     assert peaks[0] - peaks[4] > kept - 8, peaks
     assert 10 < peaks[20] - peaks[4] < 22, peaks
@@ -91,8 +91,8 @@ def test_memory(tmp_path):
             assert array.tobytes() == wanted[tensor].tobytes(), tensor
 
 
-def test_segments_are_told(tmp_path):
-    """They cover all steps, and the memory that they take fits; no fewer segments would."""
+def test_reported_segments(tmp_path):
+    """Segments cover all steps and fit within the limit, and fewer segments would not fit."""
     graph, steps, samples, limit = stream_models.ALL["lstm_stack"], 64, 16, 120 * 1024
     program = compile_stream(graph, "--memory-limit=120K")
     np.savez(tmp_path / "data.npz", **arrays_of(graph, steps, samples))
@@ -101,7 +101,7 @@ def test_segments_are_told(tmp_path):
     (loop,) = told
     assert (loop["steps"], loop["samples"]) == (steps, samples)
     assert 1 < loop["segment_steps"] < steps and loop["bytes"] <= limit
-    # The bytes of a segment are linear in its length; those of the states are what is left.
+    # Segment memory is linear in its length; the remainder is available for the states.
     per_step = loop["bytes"] / loop["segment_steps"]
     segments = -(-steps // loop["segment_steps"])
     assert -(-steps // (segments - 1)) * per_step > limit
@@ -113,7 +113,7 @@ def test_segments_are_told(tmp_path):
 
 
 def attention():
-    """h' = tanh(u x + m softmax(h m^T)) over a memory m of 100 positions, which no step changes."""
+    """h' = tanh(u x + m softmax(h m^T)) over a constant memory m of 100 positions."""
     nodes = [
         loop_models.node("Unsqueeze", "h one", "row"),
         loop_models.node("MatMul", "row m", "scores"),
@@ -136,7 +136,7 @@ def attention():
     return loop_models.case("attention", nodes, arrays, "hn y", weights, shapes)
 
 
-def test_states_that_no_step_changes_are_kept_once(tmp_path):
+def test_constant_states_are_stored_once(tmp_path):
     program = harness.compile_model(attention().model, "--loss=mse", "--loss-on=y")
     samples, memory, peaks, rng = 8, 16 * 100, {}, np.random.default_rng(0)
     for steps in (400, 800):
@@ -146,11 +146,11 @@ def test_states_that_no_step_changes_are_kept_once(tmp_path):
         arrays = {name: rng.normal(size=shape) for name, shape in shapes.items()}
         np.savez(data, **{name: array.astype(np.float32) for name, array in arrays.items()})
         peaks[steps] = peak_memory(program, data)
-    # A step keeps the scores of its sample, not the memory, which it reads in two layouts.
+    # A step stores the scores of its sample, not the memory, which it reads in two layouts.
     assert peaks[800] - peaks[400] < 400 * samples * 4 * memory
 
 
-def test_limit_that_nothing_fits_in(tmp_path):
+def test_limit_that_is_too_low(tmp_path):
     graph = stream_models.ALL["lstm_stack"]
     np.savez(tmp_path / "data.npz", **arrays_of(graph, 9, 4))
     program = compile_stream(graph, "--memory-limit=1K")
@@ -161,5 +161,5 @@ def test_limit_that_nothing_fits_in(tmp_path):
     assert "1.00 KiB of --memory-limit are left for it; use a smaller --batch" in result.stderr
     assert "--memory-limit=2M" in result.stderr and result.stderr.count("\n") == 1
     assert not (tmp_path / "g.npz").exists()
-    # What has no backward pass keeps nothing.
+    # Commands without a backward pass store nothing, so the limit does not apply.
     harness.check_succeeded(program.run("eval", "--data", tmp_path / "data.npz"))

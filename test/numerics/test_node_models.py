@@ -1,4 +1,4 @@
-"""ONNX's own node tests of RNN, GRU and LSTM: outputs, and gradients against JAX in float64."""
+"""ONNX's node tests of RNN, GRU and LSTM: outputs, and gradients against float64 JAX."""
 
 import functools
 import warnings
@@ -21,7 +21,7 @@ TARGETS = {"cpu": (), "emulated": ("--target=cuda", "--emulate")}
 @functools.cache
 def node_cases():
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # from tests of other operators, on purpose
+        warnings.simplefilter("ignore")  # collecting tests of other operators causes warnings
         from onnx.backend.test.case.node import collect_testcases
 
         cases = collect_testcases(None)
@@ -53,7 +53,7 @@ def test_outputs(name, target):
         np.testing.assert_allclose(found[info.name], expected, rtol=case.rtol, atol=case.atol)
 
 
-# test_gpu.py compares the plans of GPU programs.
+# test_gpu.py covers the scan plans on GPUs.
 @pytest.mark.parametrize("target, backward", [("cpu", "sequential"), ("cpu", "scan"), ("emulated", "sequential")])
 @pytest.mark.parametrize("name", NAMES)
 def test_gradients(name, target, backward):

@@ -1,4 +1,4 @@
-"""Compiled programs of models that join many operators, against the same formulas in JAX, float64."""
+"""Compiled models that combine many operators, against the same formulas in float64 JAX."""
 
 import harness
 import jax
@@ -78,7 +78,7 @@ IMAGE_NODES = [
 
 
 def image(x, w, b, s, t, k, s2, t2):
-    # A transposed convolution is the derivative of a convolution.
+    # A transposed convolution is the VJP of a convolution.
     def convolve(image):
         pads = [(1, 0), (0, 1)]
         return jax.lax.conv_general_dilated(image, w, [2, 3], pads)
@@ -195,7 +195,7 @@ def build(name):
 
 
 def expected(name, dtype, arrays):
-    """Outputs, and the gradients of the mean square error."""
+    """Returns the outputs and the gradients of the mean squared error."""
     _, function, parameters, _, _, _ = CASES[name]
     values = {"x": arrays["x"], **parameters}
     values = {n: jnp.asarray(a, dtype) for n, a in values.items()}

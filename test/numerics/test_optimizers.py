@@ -1,4 +1,4 @@
-"""Training steps against torch.optim's formulas in float64, with gradients of JAX in float64.
+"""Training steps against torch.optim's formulas in float64, with float64 gradients from JAX.
 
 The whole data set is one batch, so an epoch is one step and shuffling does not matter.
 """
@@ -21,9 +21,9 @@ COMPILED = {}
 
 
 def gradient_function(model, arrays):
-    """A function of float initializers and inputs: the gradients of the loss in float64.
+    """Returns a function from float initializers and inputs to the float64 gradients of the loss.
 
-    Steps and tests share what JAX compiles.
+    The function is cached: steps and tests share its JAX compilation.
     """
     key = references.make_key(model, arrays, LOSS)
     if key not in COMPILED:
@@ -45,7 +45,7 @@ def gradients_in_float64(function, model, arrays):
 
 
 def trained_by_reference(model, arrays, optimizer, lr, weight_decay, clip_norm, kept=None):
-    """`kept` has, for a name, which elements have a gradient."""
+    """Trains with the reference; `kept` has masks of the elements that have a gradient."""
     function = gradient_function(model, arrays)
     model = onnx.ModelProto.FromString(model.SerializeToString())
     states = {}
@@ -73,14 +73,14 @@ def check_trained(model, saved, expected):
         found = onnx.numpy_helper.to_array(tensor)
         if found.dtype != np.float32:
             continue
-        # The change, not the value, is compared: the value hides a wrong step behind the start.
+        # Compare the change: a wrong step would be small relative to the value itself.
         change = expected[tensor.name].astype(np.float64) - start[tensor.name]
         error = found.astype(np.float64) - expected[tensor.name]
         assert np.linalg.norm(error) <= 2e-3 * np.linalg.norm(change), tensor.name
 
 
 def train(program, arrays, weight_decay, clip_norm, folder, *extra):
-    """The ONNX file after STEPS updates by all samples at a time."""
+    """Returns the ONNX file after STEPS full-batch updates."""
     data, saved = folder / "data.npz", folder / "saved.onnx"
     np.savez(data, **arrays)
     options = ["--epochs", STEPS, "--batch", 11, "--lr", LR, "--weight-decay", weight_decay]
@@ -104,7 +104,7 @@ def test_steps(optimizer, weight_decay, clip_norm, tmp_path):
 
 
 def pruned_chain():
-    """Two matrices of which half is zero, element by element and in rows: blocks of 16 are left out."""
+    """Two half-zero matrices, pruned by element and by row: whole blocks of 16 are skipped."""
     b = ImageBuilder((40,))
     model = b.linear(36).layer("Tanh").linear(4).finish()
     kept = {}

@@ -1,8 +1,8 @@
-"""Lanes without a sample: a batch that does not fill its last vector leaves some.
+"""Padded lanes: a batch that does not fill its last vector leaves lanes without a sample.
 
 They run on zero inputs. A cell that grows on zeros (ReLU, positive bias, recurrent weights above 1)
-overflows there within a few hundred steps, while every sample is held down by its own inputs; nothing
-of it may reach a gradient.
+overflows in these lanes within a few hundred steps, while the inputs of every sample keep its state
+small. The overflow must not reach any gradient.
 """
 
 import harness
@@ -17,7 +17,7 @@ STEPS = 300
 
 
 def growing_model():
-    """An RNN whose state doubles at each step unless inputs are strongly negative."""
+    """An RNN whose state doubles at each step unless its inputs are strongly negative."""
     model = models.build(models.Spec("RNN", hidden=4, activations=("Relu",), seed=5))
     for tensor in model.graph.initializer:
         if tensor.name.startswith("layer0."):
@@ -27,7 +27,7 @@ def growing_model():
 
 
 def held_down(model, batch):
-    """Strongly negative inputs, but for the last steps."""
+    """Strongly negative inputs except in the last steps."""
     arrays = models.data(model, {"T": STEPS, "B": batch}, LOSS)
     arrays["x"][:-3] = -20 - np.abs(arrays["x"][:-3])
     return arrays
@@ -35,7 +35,7 @@ def held_down(model, batch):
 
 @pytest.mark.parametrize("plan", ["sequential", "linear", "blelloch", "hybrid:1", "chunked:8"])
 @pytest.mark.parametrize("batch", [2, 3, 17])  # 2: one vector over units on most machines
-def test_lanes_that_overflow(plan, batch):
+def test_overflow_in_padded_lanes(plan, batch):
     model = growing_model()
     if plan == "sequential":
         options = ["--backward=sequential"]

@@ -1,14 +1,15 @@
 """Every scan plan over many lengths, batch sizes and widths, within the numerics bound.
 
-A program serves every T and B, so a test is one program over its list of (T, B).
+A program supports every T and B, so each test uses one program for its list of (T, B).
 
-What is covered:
+Coverage:
   * H = 4: every plan, each T with two values of B;
-  * H = 20: every plan, T and B paired so that each value of one meets several of the other;
-  * H = 1, 33, 128: a third of the plans each, so that every plan meets one of these widths.
-A plan that forms products of Jacobians, or carries H + 1 columns through the cell, does about
-T * B * states * gates * H^2 * H multiplications; (T, B) pairs above WORK_LIMIT are left to the
-sequential and linear plans (hybrid:0 is one), which do T * B * gates * H^2.
+  * H = 20: every plan, with T and B paired so that each value of one meets several of the other;
+  * H = 1, 33, 128: a third of the plans each, so that every plan runs with one of these widths.
+A plan that forms products of Jacobians, or propagates H + 1 columns through the cell, takes about
+    T * B * states * gates * H^2 * H
+multiplications. (T, B) pairs above WORK_LIMIT are left to the sequential and linear plans
+(including hybrid:0), which take T * B * gates * H^2.
 """
 
 import itertools
@@ -48,7 +49,7 @@ def cases():
 def pairs(hidden):
     if hidden == 4:
         return [(t, BATCHES[(i + j) % len(BATCHES)]) for i, t in enumerate(LENGTHS) for j in (0, 2)]
-    # Every length with one batch size, moving on by one for each width.
+    # Every length with one batch size, rotated by one for each width.
     shift = (1, 20, 33, 128).index(hidden)
     return [(t, BATCHES[(i + shift) % len(BATCHES)]) for i, t in enumerate(LENGTHS)]
 
@@ -80,7 +81,7 @@ def test_plan(name, spec, hidden, plan):
 @pytest.mark.parametrize("plan", PLANS)
 @pytest.mark.parametrize("cell", ["RNN", "GRU", "LSTM"])
 def test_cotangents_at_every_step(cell, plan):
-    """A loss on every step feeds the chain at every step; lengths around multiples of the chunk."""
+    """A loss on every step adds a cotangent per step; lengths are around multiples of the chunk."""
     model = models.build(models.Spec(cell, head="steps", hidden=5))
     options = (
         ["--backward=sequential"] if plan == "sequential" else ["--backward=scan", f"--scan={plan}"]
@@ -92,8 +93,8 @@ def test_cotangents_at_every_step(cell, plan):
         harness.check_gradients(program.grad(arrays), exact, single, f"T={time} B={batch}")
 
 
-def test_chunk_lengths_of_the_run_time():
-    """Lengths of 8 (T <= 128), in between, and of 64 (T >= 8192) steps."""
+def test_chunk_lengths_chosen_at_run_time():
+    """The runtime chooses chunks of 8 steps for T <= 128 and of 64 steps for T >= 8192."""
     model = models.build(models.Spec("RNN", head="steps", hidden=4))
     program = harness.compile_model(model, f"--loss={LOSS}", "--backward=scan", "--scan=chunked")
     held = [(variant["plan"], variant["mapping"]) for variant in program.info()["variants"]]

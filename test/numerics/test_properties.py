@@ -1,6 +1,6 @@
-"""Random models, sizes and plans; the seed is in the name of each test.
+"""Random models, sizes and plans; the test name contains the seed.
 
-BPPSA_PROPERTY_SEEDS=FIRST:COUNT runs other seeds than the default ones.
+Set BPPSA_PROPERTY_SEEDS=FIRST:COUNT to run other seeds.
 """
 
 import os

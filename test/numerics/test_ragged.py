@@ -1,4 +1,4 @@
-"""Ragged batches of several blocks of lanes, where sequences share rows, against JAX in float64."""
+"""Ragged batches with several blocks of lanes and sequences sharing rows, against float64 JAX."""
 
 import sys
 
@@ -55,8 +55,8 @@ def test_plans(plan):
     harness.check_gradients(program.grad(arrays, "--backward=scan"), exact, single)
 
 
-def test_number_of_samples_in_the_model():
-    """Sizes of rows that the compiler knows, and rows whose number only the lengths tell."""
+def test_static_batch_size():
+    """Row sizes may be known at compile time, or follow from the lengths at run time."""
     for samples in (3, 16, SAMPLES):
         model = models.build(MODELS["LSTM"])
         for info in [*model.graph.input, *model.graph.output]:
@@ -69,7 +69,7 @@ def test_number_of_samples_in_the_model():
         harness.check_gradients(program.grad(arrays), exact, single, str(samples))
 
 
-def test_threads_change_no_bit():
+def test_results_do_not_depend_on_thread_count():
     model = models.build(MODELS["GRU-bidirectional"])
     arrays = arrays_of(model, LENGTHS["uniform"])
     program = harness.compile_model(model, f"--loss={specs.LOSS}")
@@ -80,14 +80,14 @@ def test_threads_change_no_bit():
 
 
 def peak_memory(program, data):
-    """Bytes that a process holds at most while it computes gradients."""
+    """Returns the peak memory of a process that computes gradients, in bytes."""
     out = data.with_suffix(".out.npz")
     command = [program.path, "grad", "--data", data, "--out", out, "--backward", "sequential"]
     return harness.peak_memory(*command, "--threads", "1")
 
 
 def test_short_sequences_take_less_memory(tmp_path):
-    """What is kept for the backward pass is of the steps that are computed, not of all."""
+    """Values stored for the backward pass cover the computed steps only, not the padding."""
     steps, samples, hidden = 6000, 32, 64
     model = models.build(models.Spec("GRU", hidden=hidden, features=2, lengths=True))
     program = harness.compile_model(model, f"--loss={specs.LOSS}")
@@ -97,6 +97,6 @@ def test_short_sequences_take_less_memory(tmp_path):
         arrays["lengths"] = np.linspace(low, steps, samples).round().astype(np.int32)
         np.savez(tmp_path / "d.npz", **arrays)
         peaks[name] = peak_memory(program, tmp_path / "d.npz")
-    # The states and what the gates need of every step: four arrays at least.
+    # Lower bound per step: the states and the gate inputs, at least four arrays.
     kept = 4 * 4 * steps * samples * hidden
     assert peaks["all"] - peaks["half"] > 0.4 * kept, peaks

@@ -1,4 +1,4 @@
-"""`--memory-limit` and recurrent layers: the bits of the gradients, and the memory that they take."""
+"""`--memory-limit` for recurrent layers: identical gradients and peak memory."""
 
 import json
 
@@ -24,7 +24,7 @@ MORE = {
     "lstm-reverse": models.Spec("LSTM", direction="reverse", head="steps"),
     "lstm-both-ways": models.Spec("LSTM", direction="bidirectional", layout=1, initial="input"),
     "lstm-ragged": models.Spec("LSTM", lengths=True, direction="reverse"),
-    # Without a limit, products of inputs of so large matrices are a loop of their own.
+    # Without a limit, input projections with matrices of this size are hoisted into their own loop.
     "lstm-large": models.Spec("LSTM", hidden=130, features=130),
     "gru-large": models.Spec("GRU", hidden=150, features=150, linear_before_reset=0),
     "gru-wide": models.Spec("GRU", hidden=64, linear_before_reset=1),
@@ -36,7 +36,7 @@ def compile_cell(spec, *options):
 
 
 def grad(program, arrays, directory, *options):
-    """The gradients, and what is told of segments."""
+    """Returns the gradients and the reported segments."""
     data, out = directory / "data.npz", directory / "gradients.npz"
     np.savez(data, **arrays)
     result = program.run("grad", "--data", data, "--out", out, *options)
@@ -52,9 +52,9 @@ def check_same_bits(found, wanted):
         assert array.tobytes() == found[name].tobytes(), name
 
 
-# 560K holds some segments of 16 samples of each cell, and no 1000 steps of one.
+# 560K fits some segments of 16 samples for each cell, but never all 1000 steps.
 @pytest.mark.parametrize("name", CELLS)
-def test_segments_change_no_bit(tmp_path, name):
+def test_segments_do_not_change_results(tmp_path, name):
     whole = compile_cell(CELLS[name], "--backward=sequential")
     limited = compile_cell(CELLS[name], "--memory-limit=560K")
     segmented = 0
@@ -93,7 +93,7 @@ def test_layers_and_directions(tmp_path, name):
 
 @pytest.mark.parametrize("name", ["gru-steps", "lstm"])
 def test_gradients(tmp_path, name):
-    """Against float64, where most steps are computed again."""
+    """Gradients match float64 when most steps are recomputed."""
     model = models.build(CELLS[name])
     arrays = models.data(model, {"T": 300, "B": 5}, LOSS)
     exact, single = references.gradients(model, arrays, LOSS)
@@ -105,7 +105,7 @@ def test_gradients(tmp_path, name):
 
 
 def test_memory(tmp_path):
-    """20000 steps of 16 samples keep 180 MiB, of which a program with a limit has 10."""
+    """20000 steps of 16 samples store 180 MiB, of which the limit allows 10 MiB."""
     spec, options = CELLS["gru"], ("--batch", "16", "--repeat", "1", "--threads", "1")
     programs = {limit: compile_cell(spec, f"--memory-limit={limit}") for limit in ("0", "10M")}
     peaks = {}
@@ -117,8 +117,8 @@ def test_memory(tmp_path):
     assert peaks["10M"] < 40, peaks
 
 
-def test_training_in_little_memory(tmp_path):
-    """A step of `train` takes the same way: the losses of its epochs are the same."""
+def test_training_with_memory_limit(tmp_path):
+    """`train` recomputes steps too and saves the same model."""
     spec = CELLS["gru"]
     np.savez(tmp_path / "data.npz", **models.data(models.build(spec), {"T": 500, "B": 16}, LOSS))
     words = ["--data", tmp_path / "data.npz", "--epochs=3", "--batch=16", "--seed=1", "--lr=0.01"]
@@ -131,7 +131,7 @@ def test_training_in_little_memory(tmp_path):
     assert saved[0] == saved[1]
 
 
-def test_only_the_sequential_pass_is_left_to_auto(tmp_path):
+def test_memory_limit_excludes_scans(tmp_path):
     variants = compile_cell(CELLS["gru"], "--memory-limit=1M").info()["variants"]
     assert {variant["backward"] for variant in variants} == {"sequential"}
 
@@ -144,6 +144,6 @@ def test_only_the_sequential_pass_is_left_to_auto(tmp_path):
         (["--target=cuda", "--emulate"], "is not supported for time loops on GPUs"),
     ],
 )
-def test_refused(tmp_path, options, words):
+def test_incompatible_options_are_refused(tmp_path, options, words):
     options = ["--memory-limit=1M", *options]
     harness.check_refused(models.build(CELLS["gru"]), tmp_path, options, 1, words)

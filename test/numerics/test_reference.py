@@ -1,4 +1,4 @@
-"""The reference: its outputs against ONNX Runtime, its gradients against finite differences."""
+"""The JAX reference: its outputs against ONNX Runtime, its gradients against finite differences."""
 
 import dataclasses
 
@@ -16,7 +16,7 @@ SIZES = {"T": 6, "B": 5}
 
 
 def swap_batch_and_time(spec, arrays):
-    """The arrays of a layout 1 model, for the same model with layout 0."""
+    """Converts the arrays of a layout 1 model to layout 0."""
     return {
         name: array
         if name == "lengths" or name.endswith((".W", ".R", ".B", ".P"))
@@ -30,7 +30,7 @@ def test_outputs_agree_with_onnx_runtime(spec):
     model = models.build(spec)
     arrays = models.data(model, SIZES, "none")
     (found,) = onnx_in_jax.outputs(model, arrays, np.float32).values()
-    if spec.layout == 1:  # ONNX Runtime has no layout 1
+    if spec.layout == 1:  # ONNX Runtime does not support layout 1
         spec = dataclasses.replace(spec, layout=0)
         model = models.build(spec)
         arrays = swap_batch_and_time(spec, arrays)
@@ -73,7 +73,7 @@ def directional_derivatives(model, arrays, loss, gradients, step=1e-5):
 
 
 @pytest.mark.parametrize("spec", specs.feature_specs()[::20], ids=specs.identifier)
-def test_recorded_references_are_those_of_jax(spec):
+def test_recorded_references_match_jax(spec):
     model = models.build(spec)
     arrays = models.data(model, SIZES, specs.LOSS)
     recorded = references.gradients(model, arrays, specs.LOSS)

@@ -1,5 +1,4 @@
-"""What `train --save` writes: the original file with nothing but its trained initializers replaced,
-opened and run by ONNX Runtime."""
+"""`train --save` changes only the trained initializers; ONNX Runtime runs the saved file."""
 
 import harness
 import models

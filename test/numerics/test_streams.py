@@ -1,4 +1,4 @@
-"""Compiled streams: outputs against ONNX Runtime step by step, gradients against JAX in float64."""
+"""Compiled streams: outputs against ONNX Runtime step by step, gradients against float64 JAX."""
 
 import harness
 import numpy as np
@@ -10,7 +10,7 @@ from streams_in_jax import reference, take_samples, with_target
 
 NAMES = list(stream_models.ALL)
 SIZES = [(1, 1), (7, 3), (7, 17), (64, 16)]
-# For these, every number of steps and of samples.
+# These models are tested with every combination of step count and batch size.
 GRID = ["lstm_stack", "lstm_stack_written_out", "scattered_caches", "band_layers", "rated"]
 STEPS, SAMPLES = (1, 2, 7, 64), (1, 3, 16)
 
@@ -51,8 +51,8 @@ def test_missing_states_are_zero(name):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_stream_goes_on(name):
-    """The final states of a piece are the first ones of the next."""
+def test_stream_continues_from_final_states(name):
+    """The final states of a piece are the initial states of the next."""
     graph = stream_models.ALL[name]
     arrays = stream_models.random_arrays(graph, 4, 2)
     program = compile_stream(graph)
@@ -83,7 +83,7 @@ def test_gradients(name, steps, samples):
 @pytest.mark.parametrize("steps", STEPS)
 @pytest.mark.parametrize("name", GRID)
 def test_grid(name, steps):
-    """Outputs and gradients; the samples of a small batch are the first ones of the largest."""
+    """Outputs and gradients are right; a smaller batch is a prefix of the largest batch."""
     graph = stream_models.ALL[name]
     arrays = stream_models.random_arrays(graph, steps, max(SAMPLES))
     wanted = stream_models.run_steps(graph, arrays, steps, max(SAMPLES))
@@ -105,8 +105,8 @@ def test_grid(name, steps):
 
 
 @pytest.mark.parametrize("name", ["lstm_stack", "bands"])
-def test_threads_change_no_bit(name):
-    """Blocks of rows are shared by threads, and the last one is not full."""
+def test_results_do_not_depend_on_thread_count(name):
+    """Threads share blocks of rows, and the last block is partly filled."""
     graph = stream_models.ALL[name]
     arrays = with_target(graph, stream_models.random_arrays(graph, 5, 35), 5, 35)
     program = compile_stream(graph)
@@ -116,7 +116,7 @@ def test_threads_change_no_bit(name):
             assert array.tobytes() == other[tensor].tobytes(), tensor
 
 
-def test_numbers_out_of_range(tmp_path):
+def test_token_out_of_range(tmp_path):
     graph = stream_models.ALL["tokens"]
     arrays = stream_models.random_arrays(graph, 3, 2, states=False)
     arrays["x"][2, 1] = 5
@@ -140,8 +140,8 @@ def test_info():
     assert arrays["y"]["shape"] == ["T", "N", 2]
 
 
-def test_saved_models_are_steps(tmp_path):
-    """Training changes the weights; ONNX Runtime runs the saved graph as `infer` does."""
+def test_saved_model_is_step_graph(tmp_path):
+    """Training changes the weights, and ONNX Runtime and `infer` agree on the saved graph."""
     graph = stream_models.ALL["lstm_written_out"]
     arrays = stream_models.random_arrays(graph, 6, 8, states=False)
     arrays = with_target(graph, arrays, 6, 8)
@@ -162,7 +162,7 @@ def test_saved_models_are_steps(tmp_path):
 
 
 def slice_steps(graph, arrays, first, end):
-    """The sequences from step `first` on."""
+    """Returns the steps [first, end) of the sequences."""
 
     def cut(name, array):
         at = graph.step[name] + (name not in graph.batch) if name in graph.step else 0
@@ -173,8 +173,8 @@ def slice_steps(graph, arrays, first, end):
 
 
 @pytest.mark.parametrize("name, length", [("lstm_stack", 3), ("causal_conv", 7), ("cell", 6)])
-def test_segments(name, length, tmp_path):
-    """`--tbptt`: one update a segment, with the gradient that `grad` has for it."""
+def test_tbptt_updates(name, length, tmp_path):
+    """`--tbptt` does one update per segment, with the gradient that `grad` computes for it."""
     graph = stream_models.ALL[name]
     arrays = stream_models.random_arrays(graph, 7, 3)
     arrays = with_target(graph, arrays, 7, 3)
@@ -203,7 +203,7 @@ def test_segments(name, length, tmp_path):
         np.testing.assert_allclose(found[tensor.name], expected, rtol=1e-5, atol=1e-6)
 
 
-def test_segments_go_on_from_a_checkpoint(tmp_path):
+def test_tbptt_resumes_from_checkpoint(tmp_path):
     graph = stream_models.ALL["cell"]
     arrays = with_target(graph, stream_models.random_arrays(graph, 7, 4), 7, 4)
     np.savez(tmp_path / "data.npz", **arrays)
@@ -220,7 +220,7 @@ def test_segments_go_on_from_a_checkpoint(tmp_path):
     assert result.returncode == 1 and "was written with --tbptt 3" in result.stderr
 
 
-def test_segments_need_states(tmp_path):
+def test_tbptt_requires_states(tmp_path):
     nodes = [stream_models.node("Mul", "x w", "y")]
     weights = [("w", np.ones(3, np.float32))]
     model = stream_models.build(nodes, [stream_models.info("x", ["B", 3])], ["y"], weights)

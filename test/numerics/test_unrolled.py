@@ -1,4 +1,4 @@
-"""Cells that exporters wrote out for each step: rolled up, outputs against ONNX Runtime, gradients against JAX."""
+"""Unrolled cells are rolled up: outputs against ONNX Runtime, gradients against JAX."""
 
 import pathlib
 import re
@@ -13,7 +13,7 @@ import references
 
 INPUTS = pathlib.Path(__file__).parent / "Inputs"
 FILES = sorted(path.stem for path in INPUTS.glob("unrolled_*.onnx"))
-# One for each layer.
+# Number of loops: one per layer.
 LOOPS = {"tagger": 2, "attention": 2, "stepped_gru": 2}
 
 
@@ -35,7 +35,7 @@ def count_loops(model, directory):
     path.write_bytes(model.SerializeToString())
     compiler = harness.require_tool("bppsa-compile")
     ir = harness.check_succeeded(harness.run(compiler, path, "--compile-to=import", "-o", "-")).stdout
-    # Outputs that are no states are loops of their own, without states.
+    # Outputs that are not states become separate loops without states.
     return len(re.findall(r"bppsa\.recurrence.* initial\(", ir))
 
 
@@ -47,7 +47,7 @@ def check(model, samples=3, options=()):
     given["target"] = wanted + np.random.default_rng(8).normal(0, 1, wanted.shape).astype(np.float32)
     exact, single = references.gradients(model, given, "mse")
     found = program.grad(given)
-    # Constants that the exporter keeps in initializers are not trained.
+    # The exporter stores some constants as initializers; they are not trained.
     for name in [name for name in exact if name.startswith(("val_", "scalar_tensor")) and name not in found]:
         del exact[name], single[name]
     harness.check_gradients(found, exact, single)
@@ -61,8 +61,8 @@ def test_rolled_up(name, tmp_path):
 
 
 @pytest.mark.parametrize("name, steps", [("unrolled_lstm_dynamo", 6), ("unrolled_decoder_torchscript", 24)])
-def test_loops_are_told(name, steps, tmp_path):
-    """By a note of the compiler and in `info`, with the nodes of one step."""
+def test_rolled_up_loops_are_reported(name, steps, tmp_path):
+    """A compiler note and `info` name the nodes of one step."""
     model = load(name)
     (loop,) = harness.compile_model(model, "--loss=mse").info()["rolled_up"]
     kinds = {node.name: node.op_type for node in model.graph.node}
@@ -85,24 +85,24 @@ def test_one_sample(name):
 
 @pytest.mark.parametrize("plan", ["linear", "blelloch", "chunked:3"])
 def test_plans(plan):
-    """The bodies are those of vectors, as of a recurrent layer."""
+    """The loop body is in vector form, like the body of a recurrent layer."""
     check(load("unrolled_lstm_dynamo"), options=["--backward=scan", f"--scan={plan}"])
 
 
 @pytest.mark.parametrize("name", ["unrolled_gru_dynamo", "unrolled_attention_torchscript"])
-def test_gpus(name):
-    """Steps of which there are no vectors stay as they are: their loop would have no kernels."""
+def test_emulated_gpu(name):
+    """A step without vector form is not rolled up, because GPUs have no kernels for such a loop."""
     check(load(name), options=["--target=cuda", "--emulate"])
 
 
 def change_step(model):
-    """One hyperbolic tangent in the middle becomes a sigmoid."""
+    """Replaces one tanh in the middle with a sigmoid."""
     nodes = [n for n in model.graph.node if n.op_type == "Tanh"]
     nodes[len(nodes) // 2].op_type = "Sigmoid"
 
 
 def give_steps_weights(model):
-    """Every product has a matrix of its own."""
+    """Gives every product its own matrix."""
     initializers = {t.name: t for t in model.graph.initializer}
     for i, node in enumerate(n for n in model.graph.node if n.op_type == "Gemm"):
         tensor = model.graph.initializer.add()
@@ -113,7 +113,7 @@ def give_steps_weights(model):
 
 
 @pytest.mark.parametrize("change", [change_step, give_steps_weights])
-def test_unlike_steps_stay(change, tmp_path):
+def test_unequal_steps_are_not_rolled_up(change, tmp_path):
     model = load("unrolled_lstm_torchscript")
     change(model)
     assert count_loops(model, tmp_path) == 0
@@ -122,7 +122,7 @@ def test_unlike_steps_stay(change, tmp_path):
 
 
 def call_lstm_step_by_step(steps, hidden=6, classes=3):
-    """A decoder that feeds each output to the next call of an LSTM for one step."""
+    """A decoder that calls an LSTM once per step and feeds back its output."""
     rng = np.random.default_rng(3)
     shapes = {"w": (1, 4 * hidden, classes), "r": (1, 4 * hidden, hidden), "b": (1, 8 * hidden), "head": (hidden, classes)}
     weights = {name: rng.normal(0, 0.3, shape).astype(np.float32) for name, shape in shapes.items()}
@@ -148,8 +148,8 @@ def test_layer_called_step_by_step(tmp_path):
     check(model)
 
 
-def test_few_layers_of_one_step_stay(tmp_path):
-    """Three steps are no loop: each keeps the recurrence that it was."""
+def test_few_steps_are_not_rolled_up(tmp_path):
+    """Three steps are too few: each remains a separate recurrence."""
     model = call_lstm_step_by_step(3)
     assert count_loops(model, tmp_path) == 3
     check(model)
@@ -157,7 +157,7 @@ def test_few_layers_of_one_step_stay(tmp_path):
 
 @pytest.mark.parametrize("make", [lambda: load("unrolled_decoder_torchscript"), lambda: call_lstm_step_by_step(456)])
 def test_compile_time(make, tmp_path):
-    """Decoders that took minutes as straight-line code."""
+    """Compiling these decoders as straight-line code took minutes."""
     (tmp_path / "model.onnx").write_bytes(make().SerializeToString())
     compiler = harness.require_tool("bppsa-compile")
     begin = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime

@@ -1,4 +1,4 @@
-"""Random convolutions and pools: values against ONNX Runtime, gradients against JAX in float64."""
+"""Random convolutions and pools: values against ONNX Runtime, gradients against float64 JAX."""
 
 import pathlib
 import sys
@@ -21,7 +21,7 @@ OPSET = 19
 
 @st.composite
 def windows(draw, op):
-    """Shape of x, attributes and, for Conv, the number of features."""
+    """Draws the shape of x, the attributes and, for Conv, the number of features."""
     rank = draw(st.integers(1, 2))
     integers = lambda low, high, count=rank: draw(
         st.lists(st.integers(low, high), min_size=count, max_size=count)
@@ -31,10 +31,10 @@ def windows(draw, op):
     attrs = {"strides": strides, "dilations": dilations, "kernel_shape": kernel}
     attrs["auto_pad"] = draw(st.sampled_from(["NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID"]))
     if attrs["auto_pad"] == "NOTSET":
-        # ONNX Runtime wants pads of pools to be smaller than the kernel.
+        # ONNX Runtime requires pads of pools to be smaller than the kernel.
         attrs["pads"] = [draw(st.integers(0, kernel[i % rank] - 1)) for i in range(2 * rank)]
     if attrs["auto_pad"].startswith("SAME"):
-        # ONNX Runtime refuses dilations, and strides that leave elements out.
+        # ONNX Runtime rejects dilations, and strides that skip elements.
         attrs["dilations"] = [1] * rank
         attrs["strides"] = [min(s, k) for s, k in zip(strides, kernel)]
     sizes = [span + extra for span, extra in zip(spans, integers(0, 5))]

@@ -1,5 +1,5 @@
-"""Layers and loops that exporters write out step by step: one loop each, gradients as in PyTorch, and a compile time
-that does not depend on the steps (export_written_out.py)."""
+"""Layers and loops that exporters unroll: each becomes one loop, gradients match PyTorch, and
+compile time does not depend on the number of steps (see export_written_out.py)."""
 
 import re
 import resource
@@ -11,7 +11,7 @@ import pytest
 from written_out import WrittenOut
 
 INPUTS = harness.ROOT / "test" / "numerics" / "Inputs" / "written_out"
-# Of each model: its loops with states.
+# Number of loops with states per model.
 LOOPS = {
     "fixed_batch": 2,
     "gated": 1,
@@ -25,7 +25,7 @@ LOOPS = {
     "two_directions": 4,
     "unoptimized": 2,
 }
-# The exporter computes what the first step adds to a state of zeros, and writes it as an initializer of its own.
+# The exporter folds the first step's update of a zero state into a separate initializer.
 FOLDED = {"fixed_batch": {"linear_1": "rnn.bias_hh_l0", "linear_14": "rnn.bias_hh_l0_reverse"}}
 
 
@@ -60,12 +60,12 @@ def check_gradients(name, *options):
 def test_gradients(name):
     ir = import_model(INPUTS / f"{name}.onnx")
     assert count_loops(ir) == LOOPS[name]
-    # All bodies are vectors, which scans and GPUs need.
+    # All loop bodies are in vector form, as scans and GPUs require.
     assert "linalg.generic" not in "".join(re.findall(r"bppsa\.recurrence.*?bppsa\.yield", ir, re.DOTALL))
     check_gradients(name)
 
 
-def test_gpu():
+def test_emulated_gpu():
     check_gradients("relu", "--target=cuda", "--emulate")
 
 
@@ -75,20 +75,20 @@ def test_scan():
 
 @pytest.mark.parametrize("layers, directions", [(1, 1), (2, 2)])
 def test_loops_do_not_depend_on_steps(layers, directions, tmp_path):
-    """Nothing is left of a step, whatever their number."""
+    """The imported IR differs only in numbers, for any number of steps."""
     imported = [import_model(write(steps, tmp_path, layers=layers, directions=directions)) for steps in (12, 200)]
     assert [count_loops(ir) for ir in imported] == [layers * directions] * 2
     few, many = (re.sub(r"\d+", "", ir) for ir in imported)
     assert few == many
 
 
-def test_few_steps_stay(tmp_path):
+def test_few_steps_are_not_rolled_up(tmp_path):
     assert count_loops(import_model(write(3, tmp_path))) == 0
     assert count_loops(import_model(write(4, tmp_path))) == 1
 
 
 def compile_in(path):
-    """Seconds of CPU time to compile."""
+    """Returns the CPU time of a compilation in seconds."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     command = [harness.require_tool("bppsa-compile"), path, "--loss=mse", "-o", path.with_suffix("")]
     harness.check_succeeded(harness.run(*command))

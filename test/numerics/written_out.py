@@ -1,11 +1,11 @@
-"""Layers over time as PyTorch's newer exporter writes nn.RNN: a node for every operation of every step."""
+"""Layers over time as PyTorch's dynamo exporter writes nn.RNN: one node per operation and step."""
 
 import numpy as np
 from onnx import TensorProto, helper, numpy_helper
 
 
 class WrittenOut:
-    """A graph of `layers` of nn.RNN, samples first, and a linear layer on all outputs."""
+    """A graph of `layers` layers of nn.RNN, samples first, and a linear layer on all outputs."""
 
     def __init__(self, steps, layers=1, directions=1, features=3, hidden=8):
         self.steps, self.hidden, self.nodes, self.tensors = steps, hidden, [], []
