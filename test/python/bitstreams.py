@@ -1,5 +1,5 @@
 # Part of the bppsa project, under the MIT License.
-"""The example RNN of 20 units, its arrays, and the same function in float64 by JAX."""
+"""The example RNN with 20 units, its arrays, and the same function in float64 JAX."""
 
 import functools
 
@@ -42,7 +42,7 @@ def loss(parameters, x, target):
 
 @functools.wraps(loss)
 def exact_gradients(parameters, x, target):
-    """The loss and its gradients by the parameters and by x, in float64."""
+    """Returns the loss and its gradients with respect to the parameters and x, in float64."""
     with jax.enable_x64(True):
         doubles = {name: jnp.asarray(value, jnp.float64) for name, value in parameters.items()}
         value, (own, by_x) = jax.value_and_grad(loss, argnums=(0, 1))(

@@ -1,6 +1,8 @@
 # Part of the bppsa project, under the MIT License.
-"""Makes the package and the benchmark modules importable: the built package, or the sources where
-there is none, which lack its compiled part."""
+"""Makes the package and the benchmark modules importable.
+
+Uses the built package if there is one; otherwise the sources, which lack the compiled part.
+"""
 
 import pathlib
 import sys
@@ -24,7 +26,7 @@ def compiled(request):
 
 @pytest.fixture
 def program(compiled):
-    """The same as it was compiled."""
+    """The compiled example RNN, reset to its initial state."""
     compiled.reset()
     compiled.set_variant()
     compiled.set_seed(0)

@@ -1,5 +1,5 @@
 # Part of the bppsa project, under the MIT License.
-"""The benchmark driver: tiny shapes run and are reported; nothing here is about speed."""
+"""The benchmark driver runs tiny shapes and reports them; speed is not tested."""
 
 import argparse
 import json
@@ -86,7 +86,7 @@ def test_smoke_of_compiled_programs(tmp_path):
             _check_times(entry["peers"][name])
 
 
-def test_missing_compiler_is_skipped_with_a_reason(tmp_path):
+def test_missing_compiler_is_reported_as_skipped(tmp_path):
     results = _run(
         tmp_path,
         "--smoke",
@@ -100,7 +100,7 @@ def test_missing_compiler_is_skipped_with_a_reason(tmp_path):
     assert "is not there" in results["skipped"]["bppsa auto"]
 
 
-def test_resume_keeps_what_is_measured(tmp_path):
+def test_resume_keeps_measured_points(tmp_path):
     first = _run(
         tmp_path,
         "--cells",
@@ -156,7 +156,7 @@ def _results(**step_us):
     }
 
 
-def test_bars_compare_the_default_variant_on_one_thread():
+def test_bars_compare_default_variant_on_one_thread():
     results = _results(
         **{"bppsa auto": 600.0, "bppsa sequential": 500.0, "pytorch": 30000.0, "jax": 2400.0}
     )
@@ -170,7 +170,7 @@ def test_bars_compare_the_default_variant_on_one_thread():
     assert report.verdict(50.0, 50) == "pass" and report.verdict(4.0, 5) == "FAIL"
 
 
-def test_report_names_the_best_plan_and_what_was_not_measured():
+def test_report_names_best_plan_and_skipped_plans():
     results = _results(
         **{"bppsa sequential": 500.0, "bppsa linear": 9000.0, "bppsa chunked:64": 700.0}
     )
@@ -181,7 +181,7 @@ def test_report_names_the_best_plan_and_what_was_not_measured():
     )
 
 
-def test_report_goes_between_the_markers(tmp_path):
+def test_report_replaces_text_between_markers(tmp_path):
     document = tmp_path / "doc.md"
     document.write_text(f"before\n{report.BEGIN}\nold\n{report.END}\nafter\n")
     report.write_into(document, "new")
@@ -191,13 +191,13 @@ def test_report_goes_between_the_markers(tmp_path):
     assert "newer" in text and "old" not in text
 
 
-def test_grid_is_the_one_asked_for():
+def test_grid_of_shapes():
     grid = shapes.grid()
     assert len(grid) == 3 * 4 * 3 * 3 == len(set(grid))
     assert {shape.features for shape in grid if shape.hidden == 20} == {1, 12}
 
 
-def test_flops_of_a_step():
+def test_flops_of_one_step():
     # One sample, one step: R h, R^T g, g h^T and W x, g x^T.
     assert Shape("rnn", 3, 2, 1, 1).flops() == 2 * (3 * 9 + 2 * 6)
 
@@ -217,7 +217,7 @@ def test_smoke_of_diagonal_chains(tmp_path):
     for entry in results["runs"]:
         assert list(entry["backward_us"]) == ["sequential", "chunked:4", "blelloch"]
         assert all(time > 0 for time in entry["backward_us"].values())
-        # Of a chain of more than a chunk; making, multiplying and applying maps is three times it.
+        # With several chunks, forming, multiplying and applying maps takes up to 3x the FLOPs.
         assert entry["steps"] == 4 or 1 < entry["flops_ratio"]["blelloch"] < 3
     rendered = subprocess.run(
         [sys.executable, script, "--render", out], capture_output=True, text=True, check=True
@@ -225,8 +225,8 @@ def test_smoke_of_diagonal_chains(tmp_path):
     assert rendered.stdout == done.stdout and rendered.stdout.count("\n") == 2 + 4 * 3
 
 
-def test_stacks_of_both_directions(tmp_path):
-    """The model runs in ONNX Runtime, and points of it are measured with one thread and two."""
+def test_bidirectional_stacks(tmp_path):
+    """The model runs in ONNX Runtime, and its points are measured with one and two threads."""
     runtime = pytest.importorskip("onnxruntime")
     shape = Shape("gru", 4, 3, 2, 5, layers=2, directions=2)
     onnx_models.write(shape, tmp_path / "model.onnx")
@@ -264,10 +264,10 @@ def test_verdicts_of_claims():
     assert row["verdict"] == "pass"
 
 
-def test_counts_of_claims():
-    """A step takes what its multiply-adds and functions take, and something more."""
+def test_verdicts_of_counted_claims():
+    """A step takes the counted time of its multiply-adds and functions, plus overhead."""
     shape = Shape("lstm", 20, 12, 16, 100, every_step=True)
-    # 4 gates of 20 units with 3 * 20 + 2 * 12 columns, and a classifier of 10 classes three times.
+    # 4 gates of 20 units with 3 * 20 + 2 * 12 columns; three products with a 10-class classifier.
     assert shape.flops() == 2 * 1600 * (80 * 84 + 600)
     assert shape.functions() == 1600 * (5 * 20 + 10)
     counted = shape.flops() / 100e3 + shape.functions() / 2e3
@@ -296,8 +296,8 @@ def test_every_claim_is_rendered():
     assert len({row["case"] for row in rows}) == len(rows)
 
 
-def test_the_pruned_chain_in_onnx_runtime_and_jax(tmp_path):
-    """Both compute the same network, of whose weights most are zero."""
+def test_pruned_chain_in_onnx_runtime_and_jax(tmp_path):
+    """ONNX Runtime and JAX compute the same network, whose weights are mostly zero."""
     runtime, jax = pytest.importorskip("onnxruntime"), pytest.importorskip("jax")
     what_pays.write_pruned_chain(tmp_path / "chain.onnx")
     size = what_pays.SIZE
@@ -311,7 +311,7 @@ def test_the_pruned_chain_in_onnx_runtime_and_jax(tmp_path):
 
 
 class _Trainer:
-    """Stands for ranks.Program: steps of 10 ms, messages that take a share of a core."""
+    """Fake ranks.Program: steps take 10 ms and messages take a share of a core."""
 
     path, parameters = pathlib.Path("model"), 10**6
 
@@ -326,9 +326,9 @@ class _Trainer:
         return "times"
 
     def predict(self, count, times, exchange, gigabits, share):
-        # As bppsa-schedule does.
+        # Check the arguments like bppsa-schedule.
         assert times == "times" and share <= 0.9
-        # What goes each way takes as long as computing, 8 ms.
+        # Transfers in each direction take 8 ms, as long as the computation.
         assert gigabits == pytest.approx(2 * 10**6 * (count - 1) / count * 32 / 8e6)
         return 9.0, 1.0
 
@@ -337,7 +337,7 @@ PREDICTED = [(2, 0.4, 2, True), (2, 1.3, 2, False), (2, 1.3, 4, True), (4, 0.4, 
 
 
 @pytest.mark.parametrize("count, share, cores, predicted", PREDICTED)
-def test_ranks_without_a_core_are_not_predicted(count, share, cores, predicted, monkeypatch, capsys):
+def test_no_prediction_if_ranks_share_cores(count, share, cores, predicted, monkeypatch, capsys):
     monkeypatch.setattr(ranks.os, "sched_getaffinity", lambda _: set(range(cores)))
     result = ranks.measure_exchanges(_Trainer(share), count, rounds=2)
     assert set(result["exchanges"]) == set(ranks.EXCHANGES)

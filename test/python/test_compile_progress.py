@@ -1,5 +1,5 @@
 # Part of the bppsa project, under the MIT License.
-"""`progress` of `compile` and `build`."""
+"""The `progress` argument of `compile` and `build`."""
 
 import signal
 import sys
@@ -14,13 +14,13 @@ import bppsa  # noqa: E402
 FRONT = ["import", "loss", "differentiate", "scan"]
 
 
-def test_parts():
+def test_callback_gets_phases():
     parts = []
     bppsa.compile(bitstreams.MODEL, O=0, progress=lambda *part: parts.append(part))
     assert parts == [(phase, done, 4) for done, phase in enumerate(FRONT)]
 
 
-def test_cancelling(tmp_path):
+def test_callback_cancels_compilation(tmp_path):
     with pytest.raises(bppsa.Error, match="cancelled"):
         bppsa.compile(bitstreams.MODEL, progress=lambda phase, done, total: phase != "scan")
 
@@ -32,8 +32,8 @@ def test_cancelling(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-def test_interrupts():
-    """Ctrl-C ends a compilation at its next part."""
+def test_ctrl_c():
+    """Ctrl-C stops a compilation at the next phase."""
 
     def interrupt(phase, done, total):
         assert phase == "import"
@@ -43,14 +43,14 @@ def test_interrupts():
         bppsa.compile(bitstreams.MODEL, progress=interrupt)
 
 
-def test_lines(capsys, monkeypatch):
+def test_text_without_tqdm(capsys, monkeypatch):
     monkeypatch.setitem(sys.modules, "tqdm.auto", None)
     bppsa.compile(bitstreams.MODEL, O=0, progress=True)
     assert capsys.readouterr().err.splitlines() == [f"{FRONT[i]}  {i + 1}/4" for i in range(4)]
 
 
-def test_bar(monkeypatch):
-    """Where tqdm is installed."""
+def test_tqdm_bar(monkeypatch):
+    """With tqdm, `progress` shows a progress bar."""
     bars = []
 
     class Bar:

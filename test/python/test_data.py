@@ -1,5 +1,5 @@
 # Part of the bppsa project, under the MIT License.
-"""The data generators: shapes, seeds, statistics, and the command line that writes them."""
+"""The data generators: shapes, seeds, statistics, and their command line."""
 
 import os
 import pathlib
@@ -38,7 +38,7 @@ def test_bitstream_steps_are_independent():
     assert abs((centred[1:] * centred[:-1]).mean()) < 5 * 0.25 / np.sqrt(centred.size)
 
 
-def test_gratings_point_where_their_class_says():
+def test_grating_angle_matches_class():
     x, target = gratings.generate(samples=200, seed=5, noise=0)
     assert x.shape == (200, 3, 32, 32) and x.dtype == np.float32 and target.dtype == np.int64
     spectrum = np.abs(np.fft.fft2(x[:, 0]))[:, :, :16]  # rows, columns >= 0
@@ -48,20 +48,20 @@ def test_gratings_point_where_their_class_says():
     assert np.median(np.abs(error)) < 6 and np.mean(np.abs(error) < 20) > 0.95
 
 
-def test_voices_are_tones_under_noise_of_their_own_level():
+def test_voices_are_tones_with_additive_noise():
     noisy, clean = voices.generate(samples=4, frames=50, seed=3)
     assert noisy.shape == clean.shape == (50, 4, voices.FRAME)
     noise = noisy.astype(np.float64) - clean
     for sample in range(4):
         assert np.mean(clean[:, sample] ** 2) == pytest.approx(1, abs=1e-3)
         assert np.mean(noise[:, sample] ** 2) == pytest.approx(1, abs=0.1)
-    # Noise has no memory, a tone has: it is nearly what it was a sample of sound ago.
+    # Noise samples are independent; consecutive samples of a tone are strongly correlated.
     sound = clean[:, 0].ravel().astype(np.float64)
     assert np.corrcoef(sound[1:], sound[:-1])[0, 1] > 0.8
     assert abs(np.corrcoef(noise[:, 0].ravel()[1:], noise[:, 0].ravel()[:-1])[0, 1]) < 0.1
 
 
-def test_gratings_take_size_and_channels(tmp_path):
+def test_gratings_options_size_and_channels(tmp_path):
     options = ["--samples", 4, "--size", 28, "--channels", 1, "--name", "image"]
     assert _run("gratings", *options, "--out", "a.npz", cwd=tmp_path).returncode == 0
     with np.load(tmp_path / "a.npz") as arrays:
@@ -69,13 +69,13 @@ def test_gratings_take_size_and_channels(tmp_path):
 
 
 @pytest.mark.parametrize("size, steps, features", [("s", 259, 38), ("m", 517, 24), ("l", 1034, 12)])
-def test_irmas_has_the_papers_shapes(size, steps, features):
+def test_irmas_shapes_match_paper(size, steps, features):
     x, target = irmas.generate(samples=1, size=size, seed=1)
     assert x.shape == (steps, 1, features) and x.dtype == np.float32
     assert target.shape == (1,) and target.dtype == np.int64
 
 
-def test_irmas_features_are_standardised_over_time():
+def test_irmas_features_are_standardized_over_time():
     x, _ = irmas.generate(samples=3, size="l", seed=2, seconds=0.5)
     np.testing.assert_allclose(x.mean(axis=0), 0, atol=1e-5)
     np.testing.assert_allclose(x.std(axis=0), 1, atol=1e-5)
@@ -96,14 +96,14 @@ def test_clips_are_stereo_and_fit_sixteen_bits():
         lambda seed: irmas.generate(2, "l", seed, seconds=0.2),
     ],
 )
-def test_the_seed_decides_the_set(generate):
+def test_seed_determines_data(generate):
     first, same, other = generate(7), generate(7), generate(8)
     assert all(np.array_equal(a, b) for a, b in zip(first, same))
     assert not np.array_equal(first[0], other[0])
 
 
-def test_instrument_classes_can_be_told_apart():
-    """A nearest-centroid rule on how features vary beats chance by far on unseen clips."""
+def test_instrument_classes_are_separable():
+    """A nearest-centroid classifier on feature variation far exceeds chance on unseen clips."""
 
     def summary(seed, samples):
         x, target = irmas.generate(samples, "l", seed, seconds=0.8)
@@ -129,7 +129,7 @@ def test_command_line_writes_named_arrays(tmp_path):
         np.testing.assert_array_equal(data["target"], target)
 
 
-def test_command_line_batch_major_input_of_another_name(tmp_path):
+def test_command_line_batch_major_and_input_name(tmp_path):
     run = _run(
         "irmas",
         "--size",
@@ -174,7 +174,7 @@ def test_command_line_refuses_bad_input(tmp_path, arguments, status, message):
     assert not list(tmp_path.iterdir())
 
 
-def test_the_package_imports_with_the_standard_library_alone():
+def test_package_imports_with_standard_library_only():
     code = (
         "import sys\n"
         "sys.modules.update(dict.fromkeys(('numpy', 'onnx', 'onnxruntime', 'torch')))\n"

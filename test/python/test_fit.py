@@ -1,5 +1,5 @@
 # Part of the bppsa project, under the MIT License.
-"""The training loop of the package: what the command `train` of a compiled program does."""
+"""`Program.fit` trains like the command `train` of a compiled program."""
 
 import dataclasses
 import json
@@ -19,7 +19,7 @@ import pytest
 bppsa = pytest.importorskip("bppsa")
 pytest.importorskip("bppsa._native", reason="the package is not built: utils/python.sh")
 
-# One variant, so that no choice between variants changes bits.
+# A single variant, because the choice of a variant changes results in the last bits.
 OPTIONS = {"optimizer": "adamw", "backward": "sequential"}
 SETTINGS = {"epochs": 3, "batch": 8, "lr": 0.02, "mapping": "lanes", "progress": False}
 
@@ -31,12 +31,12 @@ def training_set(samples=30, steps=7):
 
 @pytest.fixture(scope="module")
 def trainer(tmp_path_factory):
-    """The same model as a program of its own."""
+    """The same model as an executable."""
     return bppsa.build(bitstreams.MODEL, tmp_path_factory.mktemp("built") / "trainer", mcpu="native", **OPTIONS)
 
 
 def words(settings):
-    """Settings as the command line has them."""
+    """Converts settings to command-line options."""
     flags = {"shuffle": "--no-shuffle"}
     line = []
     for name, value in settings.items():
@@ -50,7 +50,7 @@ def words(settings):
 
 
 def train(trainer, folder, settings, val=True):
-    """Runs the command on the set; returns the lines of its log."""
+    """Runs `train` on the set; returns the lines of its log."""
     np.savez(folder / "train.npz", **training_set())
     np.savez(folder / "val.npz", **training_set(11))
     files = ["--data", folder / "train.npz", "--log", folder / "log"]
@@ -60,7 +60,7 @@ def train(trainer, folder, settings, val=True):
 
 
 def check_parameters(program, path):
-    """The parameters are, bit for bit, those of an ONNX file."""
+    """Checks that the parameters equal those of an ONNX file bit for bit."""
     tensors = {tensor.name: tensor for tensor in onnx.load(path).graph.initializer}
     for name, found in program.parameters.items():
         expected = onnx.numpy_helper.to_array(tensors[name])
@@ -85,8 +85,8 @@ SAME = {
 
 
 @pytest.mark.parametrize("case", SAME)
-def test_fit_is_the_command_train(program, trainer, tmp_path, case):
-    """With the same seed and settings, parameters and losses have the same bits."""
+def test_fit_matches_train_command(program, trainer, tmp_path, case):
+    """With the same seed and settings, parameters and losses are identical bit for bit."""
     settings = {**SETTINGS, "seed": 5, **SAME[case]}
     val = None if "val_split" in settings else training_set(11)
     records = program.fit(training_set(), val, log=tmp_path / "own", **settings)
@@ -96,8 +96,8 @@ def test_fit_is_the_command_train(program, trainer, tmp_path, case):
     check_records(records, [json.loads(line) for line in (tmp_path / "own").read_text().splitlines()])
 
 
-def test_segments_of_streams(tmp_path):
-    """Truncated backpropagation through time, of the step graph of an example."""
+def test_tbptt_of_streams(tmp_path):
+    """Truncated backpropagation through time matches `train` for the step graph of an example."""
     model = harness.ROOT / "examples" / "denoiser_step.onnx"
     options = {"loss": "mse", "carry": {"cache": "cache_next", "h": "h_next"}}
     options |= {"batch_axis": {"x": 0, "y": 0}, "backward": "sequential", "mcpu": "native"}
@@ -115,8 +115,8 @@ def test_segments_of_streams(tmp_path):
 
 
 @pytest.mark.parametrize("first", ["fit", "train"])
-def test_checkpoints_are_those_of_the_command(program, trainer, tmp_path, first):
-    """A run that one of both has begun the other one ends, with the bits of a whole run."""
+def test_checkpoints_are_exchangeable_with_train_command(program, trainer, tmp_path, first):
+    """`fit` resumes a checkpoint of `train` and vice versa, with the bits of one whole run."""
     settings = {**SETTINGS, "ema": 0.9, "seed": 2}
     checkpoint, trained = tmp_path / "checkpoint", tmp_path / "trained.onnx"
     train(trainer, tmp_path, {**settings, "epochs": 5, "save": trained}, val=False)
@@ -133,7 +133,7 @@ def test_checkpoints_are_those_of_the_command(program, trainer, tmp_path, first)
         check_parameters(program, trained)
 
 
-def test_files_of_the_best_model(program, tmp_path):
+def test_save_best(program, tmp_path):
     records = program.fit(
         training_set(), training_set(11), save_best=tmp_path / "best.onnx", **{**SETTINGS, "lr": 0.1}
     )
@@ -143,8 +143,8 @@ def test_files_of_the_best_model(program, tmp_path):
     assert found["loss"] == pytest.approx(best.val_loss, rel=1e-5)
 
 
-def test_the_optimizer_goes_on(program):
-    """Two calls are what one is, but for the order of the samples."""
+def test_optimizer_state_persists_between_calls(program):
+    """Two calls of `fit` equal one longer call if samples are not shuffled."""
     program.fit(training_set(), shuffle=False, **{**SETTINGS, "epochs": 4})
     expected = program.state_dict()
     program.reset()
@@ -154,7 +154,7 @@ def test_the_optimizer_goes_on(program):
         np.testing.assert_array_equal(value, expected[name])
 
 
-def test_settings_of_the_program_count(program):
+def test_hyperparameters_of_program_are_defaults(program):
     program.fit(training_set(), **{**SETTINGS, "beta1": 0.5, "clip_norm": 0.1, "seed": 4})
     expected = program.state_dict()
     program.reset()
@@ -167,7 +167,7 @@ def test_settings_of_the_program_count(program):
 
 
 class Loader:
-    """Batches of 8 in the order of the set, as pairs or as dicts; `before` is called with each."""
+    """Yields batches of 8 in order, as pairs or dicts; calls `before` with each batch number."""
 
     def __init__(self, arrays, as_pairs=True, before=lambda number: None):
         self.arrays, self.as_pairs, self.before = arrays, as_pairs, before
@@ -183,8 +183,8 @@ class Loader:
 
 
 @pytest.mark.parametrize("count", [2, 3, 9])
-def test_updates_of_several_batches_of_a_loader(program, count):
-    """The same bits as batches of a set; the last update of an epoch of 4 batches has what is left."""
+def test_accumulation_over_loader_batches(program, count):
+    """Loaders and arrays give the same bits; an epoch's last update has the remaining batches."""
     settings = {**SETTINGS, "accumulate": count, "seed": 5, "val": None}
     settings |= {"lr_schedule": "warmup:3,cosine", "clip_norm": 0.1, "batch": 8, "shuffle": False}
     results = []
@@ -198,8 +198,8 @@ def test_updates_of_several_batches_of_a_loader(program, count):
         np.testing.assert_array_equal(found[name], value, err_msg=name)
 
 
-def test_updates_of_batches_whose_losses_count_differently():
-    """Two losses, of one of which a sample of the second batch is ignored: the sum has no mean."""
+def test_accumulation_with_different_loss_counts_is_refused():
+    """Of two losses, only one ignores a sample of the second batch, so no mean over both exists."""
     program = bppsa.compile(
         harness.ROOT / "examples" / "keras_gru.onnx", loss=["cross-entropy", "cross-entropy"],
         loss_on=["logits", "probabilities"], ignore_index=-1, backward="sequential",
@@ -223,8 +223,8 @@ def test_updates_of_batches_whose_losses_count_differently():
     program.fit(batches, progress=False)
 
 
-def test_updates_of_several_batches_that_are_interrupted(program, tmp_path):
-    """In the middle of an update nothing has changed; what was written goes on with the same bits."""
+def test_interrupted_accumulation(program, tmp_path):
+    """An interrupt within an update changes nothing; the resumed run gives the same bits."""
     settings = {**SETTINGS, "accumulate": 3, "seed": 5, "val": None, "checkpoint": tmp_path / "state"}
     settings |= {"batch": 8, "checkpoint_every": 1}
     program.reset()
@@ -253,7 +253,7 @@ def test_updates_of_several_batches_that_are_interrupted(program, tmp_path):
 
 
 @pytest.mark.parametrize("form", ["pair", "file", "loader of pairs", "loader of dicts"])
-def test_forms_of_a_set(program, tmp_path, form):
+def test_data_set_formats(program, tmp_path, form):
     arrays, unseen = training_set(), training_set(11)
     settings = {**SETTINGS, "lr_schedule": "cosine"}
     expected = program.fit(arrays, unseen, shuffle=False, **settings)
@@ -277,7 +277,7 @@ def test_forms_of_a_set(program, tmp_path, form):
 
 
 def check_resumed(program, data, checkpoint, settings):
-    """The rest of a run has the bits of an uninterrupted one."""
+    """Checks that the resumed run ends with the bits of an uninterrupted one."""
     program.reset()
     rest = program.fit(data, resume=checkpoint, epochs=settings["epochs"], progress=False)
     found = program.state_dict()
@@ -289,7 +289,7 @@ def check_resumed(program, data, checkpoint, settings):
 
 
 def test_ctrl_c_in_a_loader(program, tmp_path):
-    """In the middle of an epoch, where Python runs."""
+    """Interrupts an epoch while Python code runs."""
     counted = []
 
     def interrupt(number):
@@ -305,7 +305,7 @@ def test_ctrl_c_in_a_loader(program, tmp_path):
 
 
 def test_ctrl_c_between_steps(program, tmp_path):
-    """In the middle of an epoch, where the program computes."""
+    """Interrupts an epoch while the program computes."""
     arrays = training_set(samples=4000, steps=100)
     settings = {**SETTINGS, "batch": 2, "epochs": 3}
     epochs = []
@@ -339,7 +339,7 @@ def test_callbacks(program, tmp_path):
     check_parameters(program, tmp_path / "trained.onnx")
 
 
-def test_callbacks_that_raise_end_training(program, tmp_path):
+def test_exception_in_callback_stops_training(program, tmp_path):
     def callback(model, record):
         raise ValueError("no more")
 
@@ -348,7 +348,7 @@ def test_callbacks_that_raise_end_training(program, tmp_path):
     assert [r.epoch for r in program.fit(training_set(), resume=tmp_path / "state", epochs=3, progress=False)] == [2, 3]
 
 
-def test_progress(program, capfd, monkeypatch):
+def test_progress_without_tqdm(program, capfd, monkeypatch):
     monkeypatch.setitem(sys.modules, "tqdm.auto", None)
     settings = {**SETTINGS, "progress": True}
     records = program.fit(training_set(), training_set(4), **settings)
@@ -360,8 +360,8 @@ def test_progress(program, capfd, monkeypatch):
     assert len(lines) == 3
 
 
-def test_bars(program, monkeypatch):
-    """Where tqdm is installed, it gets the steps and the sums of an epoch."""
+def test_progress_with_tqdm(program, monkeypatch):
+    """tqdm gets the steps and the metrics of an epoch."""
     bars = []
 
     class Bar:
@@ -412,13 +412,12 @@ assert len(model.fit(Loader(), epochs=3, progress=False)) == 3
 
 @pytest.mark.parametrize("child", ["calls", "does not call"])
 def test_loaders_may_fork(child):
-    """Workers of a loader are forked while the program trains and its threads wait for more; they
-    may call it themselves."""
+    """Loader workers fork while the program waits for batches; they may call the program."""
     run_script(FORKS, child)
 
 
 def run_script(script, *arguments):
-    """Runs Python on the example in a process of its own, which must not hang."""
+    """Runs a Python script on the example in a separate process, with a timeout."""
     environment = {**os.environ, "PYTHONPATH": str(harness.BUILD / "python"), "PATH": ""}
     command = [sys.executable, "-c", script, str(bitstreams.MODEL), *arguments]
     run = subprocess.run(
@@ -483,7 +482,7 @@ for thread in started:
     ],
 )
 def test_other_threads_wait_for_training(call):
-    """They must not hold the interpreter's lock, which the loader needs, while they wait."""
+    """Waiting threads release the interpreter lock, because the loader needs it."""
     run_script(OTHER_THREADS, call)
 
 
@@ -517,7 +516,7 @@ assert status == 0, status
 
 
 def test_fork_while_another_thread_trains():
-    """The child lacks that thread: waiting for its call would never end."""
+    """The child lacks the training thread, so it must not wait for that thread's call."""
     run_script(FORK_WHILE_TRAINING)
 
 
@@ -548,7 +547,7 @@ class Endless:
         (Loader(training_set()), {"val_split": 0.2}, "val_split: needs a training set of arrays.*samples of their own as val"),
     ],
 )
-def test_mistakes(program, data, settings, message):
+def test_invalid_arguments(program, data, settings, message):
     state = program.state_dict()
     with pytest.raises(bppsa.Error, match=message) as caught:
         program.fit(data, progress=False, **settings)

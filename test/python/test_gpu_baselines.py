@@ -1,5 +1,5 @@
 # Part of the bppsa project, under the MIT License.
-"""benchmarks/gpu/baselines.py rehearsed on the CPU at tiny sizes."""
+"""benchmarks/gpu/baselines.py with tiny sizes on the CPU."""
 
 import importlib
 import json
@@ -35,7 +35,7 @@ TINY = ("--cells", "gru", "--steps", "6", "--batch", "2", "--hidden", "8", "--tf
 
 @pytest.mark.parametrize("cell", ["rnn", "gru", "lstm"])
 @pytest.mark.parametrize("steps", [1, 2, 9])
-def test_associative_backward_gives_the_gradients_of_the_loop(load, cell, steps):
+def test_associative_backward_matches_loop(load, cell, steps):
     point = {"cell": cell, "steps": steps, "batch": 3, "hidden": 8}
     peers = [load("frameworks").Jax("cpu", associative) for associative in (False, True)]
     p, (x, target) = peers[0].parameters(point), peers[0].data(point)
@@ -45,7 +45,7 @@ def test_associative_backward_gives_the_gradients_of_the_loop(load, cell, steps)
         np.testing.assert_allclose(tree[name], loop[name], rtol=2e-4, atol=1e-7)
 
 
-def test_points_are_measured_and_kept(tmp_path):
+def test_points_are_measured_and_recorded(tmp_path):
     out = tmp_path / "r.json"
     _run(out, *TINY, "--peers", "jax-scan,jax-assoc")
     points = json.loads(out.read_text())["points"]
@@ -56,7 +56,7 @@ def test_points_are_measured_and_kept(tmp_path):
     assert json.loads(out.read_text())["points"] == points
 
 
-def test_pytorch_is_measured_or_skipped_with_a_line(tmp_path):
+def test_pytorch_is_measured_or_reported_as_skipped(tmp_path):
     out = tmp_path / "r.json"
     text = _run(out, *TINY, "--peers", "pytorch,jax-scan")
     keys = json.loads(out.read_text())["points"]
@@ -68,7 +68,7 @@ def test_budget_stops_between_points(tmp_path):
     assert "stopped by --budget with 1 points left" in text
 
 
-def test_jacobians_that_do_not_fit_are_skipped_with_their_size(tmp_path):
+def test_too_large_jacobians_are_skipped(tmp_path):
     out = tmp_path / "r.json"
     _run(out, *TINY, "--peers", "jax-assoc", "--jacobian-gigabytes", "1e-9")
     (point,) = json.loads(out.read_text())["points"].values()
@@ -82,7 +82,7 @@ def test_results_of_another_version_are_refused(tmp_path):
     assert "has jax 0.0.1" in text and "use another --out" in text
 
 
-def test_nothing_to_measure_without_a_gpu_says_so(tmp_path):
+def test_message_without_gpu(tmp_path):
     command = [sys.executable, SCRIPT, "--out", tmp_path / "r.json", "--peers", "jax-scan"]
     command += TINY
     done = subprocess.run(list(map(str, command)), capture_output=True, text=True)

@@ -1,7 +1,7 @@
 # Part of the bppsa project, under the MIT License.
-"""benchmarks/gpu/compare.py: what counts as the same kernel, and what as a worse one.
+"""benchmarks/gpu/compare.py: the criteria for equal and for worse kernels.
 
-In the place of compilers are scripts that copy PTX, which was compiled once and is changed by hand.
+Scripts that copy precompiled, manually edited PTX replace the compilers.
 """
 
 import os
@@ -46,12 +46,12 @@ def compare(tmp_path, ptx):
 
 
 def change_chain(ptx, change):
-    """The program with another text of its first kernel of a chain."""
+    """Replaces the text of the first chain kernel of a program."""
     match = re.search(r"\.visible \.entry chain_kernel_\d+\(.*?^}", ptx, re.S | re.M)
     return ptx.replace(match.group(0), change(match.group(0)))
 
 
-def test_names_do_not_count(compare, ptx):
+def test_register_and_kernel_names_are_ignored(compare, ptx):
     text = change_chain(ptx, lambda text: re.sub(r"%r([12])\b", lambda m: f"%r{3 - int(m[1])}", text))
     text = re.sub(r"_kernel_(\d+)", lambda m: f"_kernel_{int(m[1]) + 1000}", text)
     assert text != ptx
@@ -80,11 +80,11 @@ def test_fewer_instructions_are_not_worse(compare, ptx):
     assert found.returncode == 0 and ", 1 different, none worse" in found.stdout, found.stdout
 
 
-def test_a_constant_counts(compare, ptx):
+def test_constants_are_compared(compare, ptx):
     found = compare(change_chain(ptx, lambda text: re.sub(r"0f\w{8}", "0f40490FDB", text)))
     assert ", 1 different" in found.stdout, found.stdout
 
 
-def test_a_kernel_that_is_missing(compare, ptx):
+def test_missing_kernel(compare, ptx):
     found = compare(change_chain(ptx, lambda text: ""))
     assert found.returncode == 1 and "only old" in found.stdout, found.stdout

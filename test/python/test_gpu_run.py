@@ -1,5 +1,5 @@
 # Part of the bppsa project, under the MIT License.
-"""benchmarks/gpu/run.py and kernels.py rehearsed on the CPU: emulated programs at tiny sizes."""
+"""benchmarks/gpu/run.py and kernels.py on the CPU, with emulated programs of tiny sizes."""
 
 import argparse
 import importlib.util
@@ -25,9 +25,10 @@ needs_reference = pytest.mark.skipif(
 
 @pytest.fixture(autouse=True)
 def modules(monkeypatch):
-    """The modules of the folder, by their names, for the time of a test."""
+    """Makes the modules of the folder importable by name during a test."""
     before = set(sys.modules)
-    for script in FOLDER.glob("*.py"):  # another folder's test may have left a module of that name
+    # Tests of another folder may have imported modules with these names.
+    for script in FOLDER.glob("*.py"):
         monkeypatch.delitem(sys.modules, script.stem, raising=False)
         before.discard(script.stem)
     monkeypatch.syspath_prepend(str(FOLDER))
@@ -58,7 +59,7 @@ def programs(tmp_path_factory):
 
 
 @needs_reference
-def test_a_folder_is_measured_with_its_own_scripts_and_rendered(programs, tmp_path):
+def test_measure_folder_and_render(programs, tmp_path):
     out = tmp_path / "r.json"
     measure = ("--measure", programs, "--out", out, *TINY)
     _run(*measure, "--budget", "0", script=programs / "run.py")
@@ -103,7 +104,7 @@ def test_rehearsal(tmp_path):
     assert "RNN, microseconds of forward / backward / whole step" in text
 
 
-def test_a_folder_without_programs_is_refused(tmp_path):
+def test_folder_without_programs_is_refused(tmp_path):
     assert "make it with --compile" in _run("--measure", tmp_path, status=1)
 
 
@@ -117,7 +118,7 @@ def _weights(cell, hidden, features):
 
 
 @pytest.mark.parametrize("cell", ["rnn", "gru", "lstm"])
-def test_the_references_agree(cell):
+def test_references_agree(cell):
     pytest.importorskip("torch")
     pytest.importorskip("jax")
     import gradients
@@ -129,7 +130,7 @@ def test_the_references_agree(cell):
         np.testing.assert_allclose(ours[name], array, rtol=1e-12, atol=1e-15)
 
 
-def test_wrong_gradients_are_found():
+def test_wrong_gradients_are_detected():
     import gradients
 
     wanted = {"W": np.ones(4), "R": np.ones(4)}
@@ -151,12 +152,12 @@ def _results(**points):
     return {"description": {"reference": "pytorch"}, "checks": {}, "points": points}
 
 
-def test_bars_are_judged_by_the_best_variant():
+def test_bars_use_best_variant():
     import tables
 
     text = tables.markdown(_results())
     assert "| RNN H=20 B=16 T=30000: backward | 400 us | 300 us | chunked | pass |" in text
-    # 40 MB, of which 38.4 MB are states.
+    # 40 MB in total minus 38.4 MB of states.
     assert "memory in addition to saved states | 25 MB | 1.6 MB | chunked | pass |" in text
     assert "| chunked | 1.00x | 4.00x |" in text
     results = _results()
@@ -165,7 +166,7 @@ def test_bars_are_judged_by_the_best_variant():
     assert "120 / 300 / 500 (wrong)" in text and "* wrong: k: status 1" in text
 
 
-def test_the_choice_of_the_variant_is_judged_at_its_worst_point():
+def test_variant_choice_uses_worst_point():
     import tables
 
     results = _results()
@@ -180,7 +181,7 @@ def test_the_choice_of_the_variant_is_judged_at_its_worst_point():
     assert "| 1.200 x | rnn-h20-b16-t30000 | FAIL |" in tables.choice_row(results)
 
 
-def test_a_share_of_pytorch_is_judged():
+def test_share_of_pytorch():
     import tables
 
     point = {"cell": "lstm", "hidden": 512, "batch": 64, "steps": 1000}
@@ -195,7 +196,7 @@ def test_a_share_of_pytorch_is_judged():
     assert row.endswith("not measured |")
 
 
-def test_axes_of_plots_are_logarithmic():
+def test_plot_axes_are_logarithmic():
     import plots
 
     axis = plots.Axis([20, 30000], 100, 500)
@@ -204,7 +205,7 @@ def test_axes_of_plots_are_logarithmic():
     assert "a &lt; b" in plots.chart("t", {"a < b": [(5, 7.0)]})
 
 
-def test_points_of_the_bars_come_first():
+def test_bar_points_come_first():
     import run
 
     options = argparse.Namespace(cells=("rnn", "gru"), hidden=(8, 20))
@@ -214,7 +215,7 @@ def test_points_of_the_bars_come_first():
     assert len(points) == len({str(sorted(p.items())) for p in points})
 
 
-def test_a_program_that_fails_keeps_its_message():
+def test_error_message_of_failed_program():
     import run
 
     turns = run.Turns(lambda repeat: run.call([sys.executable, "-c", "exit('no GPU')"], 60), 0.1)
@@ -256,14 +257,14 @@ def test_instructions_of_a_step_are_counted():
     assert found[2:8] == ["64", "255", "0", "8", "4 (12 %)", "0 + 1n"]
 
 
-def test_a_block_of_one_warp_walks_without_barriers_of_blocks():
+def test_single_warp_block_uses_warp_barriers():
     import kernels
 
     (kernel,) = kernels.kernels_of(PTX.replace("bar.sync 	0", "bar.warp.sync 	-1"), "chain_.*")
     assert kernel.step == {"barrier": 1, "store": 1, "float": 1, "other": 2}
 
 
-def test_the_table_of_kernels():
+def test_kernel_table():
     pytest.importorskip("onnx")
     if not COMPILER.exists():
         pytest.skip(f"{COMPILER} is not built")

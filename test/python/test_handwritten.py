@@ -1,5 +1,5 @@
 # Part of the bppsa project, under the MIT License.
-"""The hand-written benchmark loops give the gradients that JAX gives in float64."""
+"""The hand-written benchmark loops give the gradients of float64 JAX."""
 
 import pathlib
 import subprocess
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.skipif(
 
 
 def _file_order(cell, hidden, p):
-    """The weights as the check file wants them: for each group R, W, b, in C++'s group order."""
+    """Returns the weights in the order of the check file: R, W, b per group, in C++ group order."""
     gates = lambda name: np.split(np.asarray(p[name]), p[name].shape[-1] // hidden, axis=-1)
     r, w, b = gates("r"), gates("w"), gates("b")
     if cell == "gru":
@@ -32,7 +32,7 @@ def _file_order(cell, hidden, p):
     )
 
 
-# Lanes over samples and over units, both kinds of weight sums, remainders, two threads.
+# Lanes over samples and over units, both types of weight sums, remainders, two threads.
 @pytest.mark.parametrize(
     "cell, hidden, features, batch",
     [

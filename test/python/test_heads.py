@@ -1,7 +1,7 @@
 # Part of the bppsa project, under the MIT License.
-"""Auxiliary heads that are added to models and taken off again: bppsa.models.heads.
+"""bppsa.models.heads adds auxiliary heads to models and removes them.
 
-What heads give is computed here with NumPy from tensors that ONNX Runtime shows.
+Expected outputs of heads are computed in NumPy from tensors that ONNX Runtime returns.
 """
 
 import pathlib
@@ -22,7 +22,7 @@ SIZES = {"T": 6, "B": 3}
 
 
 def run(model, x):
-    """All outputs of a model by name; without rewrites that depend on what else a graph computes."""
+    """Returns all outputs by name, without optimizations, which depend on the rest of the graph."""
     options = onnxruntime.SessionOptions()
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
     session = onnxruntime.InferenceSession(model.SerializeToString(), options)
@@ -35,7 +35,7 @@ def draw(model):
 
 
 def show(model, tensor):
-    """The model with `tensor` as a further output."""
+    """Returns the model with `tensor` as an additional output."""
     shown = onnx.ModelProto.FromString(model.SerializeToString())
     if tensor not in [output.name for output in shown.graph.output]:
         shown.graph.output.append(helper.make_tensor_value_info(tensor, TensorProto.FLOAT, None))
@@ -48,12 +48,12 @@ def linear(model, name, features):
 
 
 def joined(y):
-    """[T, D, B, H] or [D, B, H] with the directions beside each other."""
+    """Reshapes [T, D, B, H] or [D, B, H] to [..., B, D * H]."""
     y = np.moveaxis(y, -3, -2)
     return y.reshape(*y.shape[:-2], -1)
 
 
-# The model, the tensor, how it is pooled, and what the head sees of it.
+# Model, tensor, pooling, and expected input of the head.
 CASES = [
     ("irmas_gru", "/rnn/Squeeze_output_0", None, lambda y: y),
     ("irmas_gru", "/rnn/GRU_output_0", None, joined),
@@ -69,7 +69,7 @@ CASES = [
 
 
 @pytest.mark.parametrize("name, tensor, pool, seen", CASES)
-def test_a_head_is_a_linear_layer_and_changes_no_bit_of_the_others(name, tensor, pool, seen):
+def test_head_is_linear_layer_and_keeps_other_outputs(name, tensor, pool, seen):
     model = onnx.load(EXAMPLES / f"{name}.onnx")
     more = heads.add(EXAMPLES / f"{name}.onnx", {"early": tensor}, 7, pool, seed=3)
     x = draw(model)
@@ -81,7 +81,7 @@ def test_a_head_is_a_linear_layer_and_changes_no_bit_of_the_others(name, tensor,
     np.testing.assert_allclose(found["early"], expected, rtol=1e-5, atol=1e-5)
 
 
-def test_layouts_with_samples_first_and_models_that_list_initializers_as_inputs():
+def test_batch_first_layout_and_initializers_listed_as_inputs():
     rng = np.random.default_rng(0)
     tensors = {
         "w": rng.standard_normal((2, 12, 4)).astype(np.float32) / 2,
@@ -116,8 +116,8 @@ def test_layouts_with_samples_first_and_models_that_list_initializers_as_inputs(
     assert heads.remove(with_heads).SerializeToString(deterministic=True) == old.SerializeToString(
         deterministic=True
     )
-    # ONNX Runtime does not run this layout, the reference implementation of ONNX does with one
-    # direction.
+    # ONNX Runtime does not support this layout; the ONNX reference implementation supports it for
+    # one direction.
     attributes["direction"] = "forward"
     tensors = {key: array[:1] for key, array in tensors.items()}
     first = heads.add(make(17, 8, ["B", "T", 4], layout=1), {"a": "y"}, 3, "last")
@@ -128,7 +128,7 @@ def test_layouts_with_samples_first_and_models_that_list_initializers_as_inputs(
 
 
 @pytest.mark.parametrize("name", ["lenet5", "lstm_tagger", "keras_gru"])
-def test_removing_heads_gives_the_model_back(name):
+def test_removing_heads_restores_model(name):
     model = onnx.load(EXAMPLES / f"{name}.onnx")
     tensors = list(heads.candidates(model))
     names = {f"head{i}": tensor for i, tensor in enumerate(tensors)}
@@ -153,7 +153,7 @@ def test_removing_heads_gives_the_model_back(name):
         ("irmas_gru", "/Gather_output_0", {"name": "logits"}, "has this name already"),
     ],
 )
-def test_what_cannot_have_a_head_is_refused(name, tensor, options, words):
+def test_invalid_heads_are_refused(name, tensor, options, words):
     with pytest.raises(bppsa.Error) as refusal:
         heads.add(
             EXAMPLES / f"{name}.onnx",
@@ -189,7 +189,7 @@ def test_unknown_widths_are_refused(model, options, words):
     assert words in str(refusal.value)
 
 
-def test_heads_that_are_not_there_are_refused():
+def test_removing_missing_heads_is_refused():
     model = elementwise(["N", 3])
     for names, words in (
         (None, "has no heads that bppsa.models.heads has added"),
@@ -201,7 +201,7 @@ def test_heads_that_are_not_there_are_refused():
 
 
 def stacked():
-    """Two GRUs and what is left of the second one at the end."""
+    """Two GRUs with a classifier on the last state of the second."""
     rng = np.random.default_rng(5)
     nodes, tensors = [], {"one": np.array([1])}
     for i, last in enumerate(("x", "y0")):
@@ -229,7 +229,7 @@ def score(model, name, arrays):
     return -logits[np.arange(len(logits)), arrays[f"target.{name}"]].mean()
 
 
-def test_modules_train_by_added_heads_and_leave_a_model_without_them(tmp_path):
+def test_interlocked_modules_train_with_added_heads(tmp_path):
     model = heads.add(stacked(), {"early": "a0"}, width=3, pool="last")
     program = harness.compile_model(
         model, "--loss-on=early,logits", "--interlock=1", "--optimizer=adam", "--loss=cross-entropy"
@@ -239,7 +239,7 @@ def test_modules_train_by_added_heads_and_leave_a_model_without_them(tmp_path):
     x = (rng.standard_normal((9, 60, 6)) + 0.4 * target[:, None]).astype(np.float32)
     arrays = {"x": x, "target.early": target, "target.logits": target}
     gradients = program.grad(arrays)
-    # The first layer follows the head alone: the second one's loss leaves it as it is.
+    # The first layer only gets gradients from its head, not from the loss of the second layer.
     alone = harness.compile_model(model, "--loss-on=early", "--loss=cross-entropy", "--optimizer=adam")
     expected = alone.grad({"x": x, "target": target})
     for name in ("w0", "r0", "early.weight", "early.bias"):
@@ -258,7 +258,7 @@ def test_modules_train_by_added_heads_and_leave_a_model_without_them(tmp_path):
     np.testing.assert_array_equal(run(without, x)["logits"], run(onnx.load(saved), x)["logits"])
 
 
-def test_images_train_by_added_heads():
+def test_convolutional_model_trains_with_added_heads():
     path = EXAMPLES / "lenet5.onnx"
     tensors = {"one": "/2/MaxPool_output_0", "two": "/5/MaxPool_output_0"}
     model = heads.add(path, tensors, width=10)
@@ -273,7 +273,7 @@ def test_images_train_by_added_heads():
         assert harness.relative_error(gradients[name], alone[name]) < 1e-5, name
 
 
-def test_the_command_lists_adds_and_refuses(tmp_path, capsys):
+def test_command_line(tmp_path, capsys):
     source, out = str(EXAMPLES / "irmas_gru.onnx"), str(tmp_path / "with.onnx")
     assert heads.main([source, "--list"]) == 0
     assert "/rnn/Squeeze_output_0  [T, B, 20]" in capsys.readouterr().out.splitlines()

@@ -1,5 +1,5 @@
 # Part of the bppsa project, under the MIT License.
-"""ONNX models as functions of JAX, beside the same function written in JAX."""
+"""ONNX models as JAX functions, compared with the same function written in JAX."""
 
 import bitstreams
 import harness
@@ -36,7 +36,7 @@ def test_gradients(function, transform):
         assert harness.relative_error(np.asarray(gradient), exact[name]) < 1e-5, name
 
 
-def test_it_is_a_function_of_its_parameters(function):
+def test_parameters_are_arguments(function):
     inputs, _ = bitstreams.arrays()
     zeros = jax.tree.map(jnp.zeros_like, function.parameters)
     assert not function(zeros, inputs)["logits"].any()
@@ -56,7 +56,7 @@ def test_vmap(function):
     np.testing.assert_allclose(found, exact, rtol=1e-3, atol=1e-5)
 
 
-def test_a_training_loop(function):
+def test_training_loop(function):
     inputs, target = bitstreams.arrays(samples=20)
 
     @jax.jit
@@ -71,7 +71,7 @@ def test_a_training_loop(function):
     assert losses[-1] < 0.7 * losses[0]
 
 
-def test_gradients_that_are_no_numbers(function):
+def test_nonfinite_gradients(function):
     inputs, _ = bitstreams.arrays()
     infinite = {**inputs, "x": jnp.asarray(inputs["x"]).at[0].set(jnp.inf)}
     gradients = jax.grad(lambda p: function(p, infinite)["logits"].sum())(function.parameters)
@@ -80,7 +80,7 @@ def test_gradients_that_are_no_numbers(function):
 
 
 def test_several_backward_passes(function):
-    """One forward pass, and its backward pass for several cotangents."""
+    """One forward pass supports several backward passes with different cotangents."""
     inputs, _ = bitstreams.arrays()
     result, pull_back = jax.vjp(lambda p: function(p, inputs)["logits"], function.parameters)
     one, again = pull_back(jnp.ones_like(result)), pull_back(2 * jnp.ones_like(result))
@@ -88,7 +88,7 @@ def test_several_backward_passes(function):
         np.testing.assert_allclose(again[0][name], 2 * gradient, rtol=1e-6)
 
 
-def test_mistakes(function):
+def test_invalid_arguments(function):
     inputs, _ = bitstreams.arrays()
     for parameters, arrays, message in (
         ({}, inputs, "has the parameters head.weight"),

@@ -1,5 +1,5 @@
 # Part of the bppsa project, under the MIT License.
-"""The MFCC against direct formulas: DFT and DCT matrices, loops, and signals with known spectra."""
+"""MFCCs against direct formulas: DFT and DCT matrices, loops, and signals with known spectra."""
 
 import numpy as np
 import pytest
@@ -10,13 +10,13 @@ RATE = 8000
 
 
 def _direct_power(signal, n_fft, hop):
-    """Centred frames one by one, and the Fourier sum as a matrix."""
+    """Computes centred frames in a loop and the Fourier transform as a matrix product."""
     k = np.arange(n_fft // 2 + 1)[:, None]
     fourier = np.exp(-2j * np.pi * k * np.arange(n_fft) / n_fft)
     window = np.sin(np.pi * np.arange(n_fft) / n_fft) ** 2
     rows = []
     for centre in range(0, len(signal) + 1, hop):
-        # Reflection about the first and the last sample, neither repeated.
+        # Reflect about the first and the last sample without repeating them.
         index = np.abs(np.arange(centre - n_fft // 2, centre + n_fft // 2))
         index = np.where(index < len(signal), index, 2 * (len(signal) - 1) - index)
         rows.append(np.abs(fourier @ (signal[index] * window)) ** 2)
@@ -34,7 +34,7 @@ def _direct_filter(frequency, left, centre, right):
 
 
 def _direct_dct(n):
-    """Rows are the orthonormal DCT-II basis."""
+    """Returns a matrix whose rows are the orthonormal DCT-II basis."""
     k = np.arange(n)[:, None]
     basis = np.cos(np.pi * k * (2 * np.arange(n) + 1) / (2 * n)) * np.sqrt(2 / n)
     basis[0] /= np.sqrt(2)
@@ -42,7 +42,7 @@ def _direct_dct(n):
 
 
 @pytest.mark.parametrize("length, hop", [(200, 16), (199, 25)])
-def test_power_spectrum_is_the_fourier_sum_of_windowed_frames(length, hop):
+def test_power_spectrum_matches_dft_of_windowed_frames(length, hop):
     signal = np.random.default_rng(1).standard_normal(length)
     expected = _direct_power(signal, 64, hop)
     found = mfcc.power_spectrum(signal, 64, hop)
@@ -51,7 +51,7 @@ def test_power_spectrum_is_the_fourier_sum_of_windowed_frames(length, hop):
 
 
 @pytest.mark.parametrize("n", [1, 2, 7, 128])
-def test_dct_is_the_product_with_the_cosine_matrix(n):
+def test_dct_matches_cosine_matrix(n):
     values = np.random.default_rng(n).standard_normal((3, n))
     np.testing.assert_allclose(mfcc.dct2(values), values @ _direct_dct(n).T, atol=1e-12)
 
@@ -64,7 +64,7 @@ def test_mel_scale_known_points():
     np.testing.assert_allclose(mfcc.mel_to_hertz(mfcc.hertz_to_mel(hertz)), hertz, atol=1e-9)
 
 
-def test_filters_are_triangles_between_equal_mel_steps():
+def test_filters_are_triangles_at_equal_mel_distances():
     bank = mfcc.mel_filterbank(RATE, 128, 10)
     corners = [
         float(mfcc.mel_to_hertz(mel)) for mel in np.arange(12) * mfcc.hertz_to_mel(RATE / 2) / 11
@@ -75,7 +75,7 @@ def test_filters_are_triangles_between_equal_mel_steps():
     np.testing.assert_allclose(bank, expected, atol=1e-14)
 
 
-def test_a_sine_lights_up_the_filter_around_it():
+def test_sine_peaks_in_nearest_filter():
     frequency = 1000.0
     signal = np.sin(2 * np.pi * frequency * np.arange(4000) / RATE)
     energy = mfcc.power_spectrum(signal, 512, 128) @ mfcc.mel_filterbank(RATE, 512, 20).T
@@ -83,7 +83,7 @@ def test_a_sine_lights_up_the_filter_around_it():
     assert np.all(np.argmax(energy[3:-3], axis=1) == np.argmin(np.abs(centres - frequency)))
 
 
-def test_white_spectrum_has_only_coefficient_zero():
+def test_flat_spectrum_has_only_coefficient_zero():
     np.testing.assert_allclose(mfcc.dct2(np.full((1, 20), 3.0))[0, 1:], 0, atol=1e-12)
 
 
@@ -94,7 +94,7 @@ def test_louder_signal_changes_only_coefficient_zero():
     np.testing.assert_allclose(loud[:, 0] - quiet[:, 0], 20 * np.sqrt(20), atol=1e-9)
 
 
-def test_whole_transform_against_the_direct_formulas():
+def test_mfcc_matches_direct_formulas():
     signal = np.random.default_rng(3).standard_normal(400) * 1000
     power = _direct_power(signal, 64, 32)
     corners = [
@@ -111,16 +111,16 @@ def test_whole_transform_against_the_direct_formulas():
     )
 
 
-def test_decibels_stop_eighty_below_the_peak():
+def test_decibels_are_clamped_to_80_below_peak():
     np.testing.assert_allclose(mfcc.decibel(np.array([1e6, 1.0, 0.0])), [60, 0, -20])
 
 
-def test_a_constant_coefficient_stays_zero():
+def test_standardizing_constant_coefficient_gives_zero():
     features = np.stack([np.ones(5), np.arange(5.0)], axis=1)
     result = mfcc.standardise(features)
     assert np.all(result[:, 0] == 0) and abs(result[:, 1].std() - 1) < 1e-12
 
 
-def test_a_signal_shorter_than_half_a_window_is_refused():
+def test_signal_shorter_than_half_a_window_is_refused():
     with pytest.raises(ValueError, match="n_fft 64 needs more than 32"):
         mfcc.mfcc(np.zeros(32), RATE, 64, 16, 4)

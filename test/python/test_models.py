@@ -1,5 +1,5 @@
 # Part of the bppsa project, under the MIT License.
-"""The committed example models: complete, openable, and as their scripts make them."""
+"""The committed example models are valid, runnable and reproducible by their scripts."""
 
 import pathlib
 
@@ -15,7 +15,7 @@ import numpy as np
 EXAMPLES = pathlib.Path(__file__).resolve().parents[2] / "examples"
 
 
-def test_every_example_is_made_by_a_script():
+def test_every_example_has_a_script():
     assert {path.stem for path in EXAMPLES.glob("*.onnx")} == set(command.MAKERS)
 
 
@@ -37,7 +37,7 @@ def test_example_passes_the_checker_and_runs(name):
 
 
 @pytest.mark.parametrize("name", command.MAKERS)
-def test_example_says_nothing_about_the_machine_that_made_it(name):
+def test_example_contains_no_local_paths(name):
     data = (EXAMPLES / f"{name}.onnx").read_bytes()
     for trace in (b"/home", b"/tmp", b"/root", b"site-packages", b".py"):
         assert trace not in data
@@ -46,10 +46,11 @@ def test_example_says_nothing_about_the_machine_that_made_it(name):
 @pytest.mark.parametrize(
     "name", [name for name, maker in command.MAKERS.items() if maker in ("keras", "streaming")]
 )
-def test_scripts_make_the_committed_file(tmp_path, name):
+def test_scripts_reproduce_committed_files(tmp_path, name):
     assert command.main([name, "--out", str(tmp_path)]) == 0
     made, committed = (onnx.load(where / f"{name}.onnx") for where in (tmp_path, EXAMPLES))
-    # LAPACK adds in another order on other processors: the denoiser's pseudo-inverse differs in last bits.
+    # LAPACK's order of summation depends on the processor, which changes last bits of the
+    # denoiser's pseudo-inverse.
     for tensors in zip(made.graph.initializer, committed.graph.initializer, strict=True):
         np.testing.assert_allclose(*map(onnx.numpy_helper.to_array, tensors), rtol=1e-5, atol=1e-7)
     for model in (made, committed):
@@ -61,7 +62,7 @@ def test_scripts_make_the_committed_file(tmp_path, name):
 @pytest.mark.parametrize(
     "name", [name for name, maker in command.MAKERS.items() if maker == "pytorch"]
 )
-def test_pytorch_modules_agree_with_the_committed_file(name):
+def test_pytorch_modules_match_committed_files(name):
     torch = pytest.importorskip("torch")
     from bppsa.models import pytorch
 
@@ -74,7 +75,7 @@ def test_pytorch_modules_agree_with_the_committed_file(name):
     np.testing.assert_allclose(found, expected, rtol=1e-4, atol=2e-6)
 
 
-def test_image_module_agrees_with_the_committed_file():
+def test_image_module_matches_committed_file():
     torch = pytest.importorskip("torch")
     from bppsa.models import images
 

@@ -1,5 +1,5 @@
 # Part of the bppsa project, under the MIT License.
-"""Pictures of runs and models, and the examples of the package."""
+"""Plots of runs and models, and the examples of the package."""
 
 import subprocess
 import sys
@@ -54,20 +54,20 @@ def run_example(name, *arguments, folder):
     return run.stdout
 
 
-def test_fine_tuning(tmp_path):
+def test_fine_tuning_example(tmp_path):
     text = run_example("fine_tune_stream.py", "--epochs", "2", folder=tmp_path)
     before, after = (float(word) for word in text.split()[3::2])
     assert after < 0.9 * before
     assert (tmp_path / "tuned.onnx").exists()
 
 
-def test_scan_plans(tmp_path):
+def test_scan_plans_example(tmp_path):
     lines = run_example("scan_plans.py", "--steps", "200", folder=tmp_path).splitlines()
     assert [line.split()[0] for line in lines[2:]] == ["linear", "blelloch", "chunked:64"]
     assert all(float(line.split()[2]) < 1e-4 for line in lines[2:])
 
 
-def test_swapped_layers(tmp_path):
+def test_swapped_layers_example(tmp_path):
     pytest.importorskip("torch", reason="PyTorch is not installed: utils/check.sh --torch")
     lines = run_example("swap_gru.py", "--steps", "5", "--length", "50", folder=tmp_path).splitlines()
     losses = [[float(word) for word in line.split()[2:5:2]] for line in lines]
@@ -91,7 +91,7 @@ assert (names["folder"] / "tuned.onnx").exists()
 
 
 def test_notebook(tmp_path):
-    """Its cells in their order; those that draw where Matplotlib is installed."""
+    """The notebook cells run in order; plotting cells require Matplotlib."""
     notebook = harness.ROOT / "examples" / "python" / "fine_tune_stream.ipynb"
     environment = {"PYTHONPATH": str(harness.BUILD / "python"), "PATH": "", "TMPDIR": str(tmp_path)}
     command = [sys.executable, "-c", NOTEBOOK, notebook]

@@ -1,5 +1,5 @@
 # Part of the bppsa project, under the MIT License.
-"""Programs in this process: what they compute, and what they do with the arrays of a caller."""
+"""In-process programs: their results and their use of the caller's arrays."""
 
 import contextlib
 import copy
@@ -47,7 +47,7 @@ def test_description(program):
     assert "bitstream_rnn.onnx" in repr(program)
 
 
-def test_inputs_must_have_names(program):
+def test_inputs_must_be_a_dict(program):
     inputs, target = arrays()
     for call in (program.infer, program.eval, program.grad, program.step):
         with pytest.raises(bppsa.Error, match="inputs must be a dict of arrays by name, found ndarray"):
@@ -56,7 +56,7 @@ def test_inputs_must_have_names(program):
     np.testing.assert_array_equal(found["logits"], program.infer(inputs)["logits"])
 
 
-def test_programs_are_not_copied(program):
+def test_programs_cannot_be_copied(program):
     for copied in (copy.deepcopy, pickle.dumps):
         with pytest.raises(bppsa.Error, match="neither copied nor pickled; save"):
             copied(program)
@@ -91,7 +91,7 @@ def test_step_is_gradient_descent(program):
 
 
 @pytest.mark.parametrize("rate", [-0.1, np.inf])
-def test_a_rate_that_is_none_changes_nothing(program, rate):
+def test_invalid_learning_rate_changes_nothing(program, rate):
     inputs, target = arrays()
     before = program.state_dict()
     with pytest.raises(bppsa.Error, match="lr must be finite and at least 0"):
@@ -100,7 +100,7 @@ def test_a_rate_that_is_none_changes_nothing(program, rate):
         assert np.array_equal(value, before[name]), name
 
 
-def test_update_is_the_rest_of_a_step(program):
+def test_grad_and_update_equal_step(program):
     inputs, target = arrays()
     program.step(inputs, target, lr=0.1)
     stepped = program.state_dict()
@@ -112,7 +112,7 @@ def test_update_is_the_rest_of_a_step(program):
         np.testing.assert_allclose(value, stepped[name], atol=1e-7)
 
 
-def test_eval_counts_right_positions(program):
+def test_eval_accuracy(program):
     inputs, target = arrays(samples=40)
     logits = program.infer(inputs)["logits"]
     seen = program.eval(inputs, target)
@@ -120,7 +120,7 @@ def test_eval_counts_right_positions(program):
     assert program.losses["logits"] == pytest.approx(seen["loss"])
 
 
-def test_weights_of_positions(program):
+def test_position_weights(program):
     inputs, target = arrays(samples=4)
     weight = np.array([1, 0, 0, 0], np.float32)
     first = program.eval({"x": inputs["x"][:, :1]}, target[:1])["loss"]
@@ -138,7 +138,7 @@ def test_parameters_are_live_views(program):
     assert view[0] != 0 and program.parameters[bitstreams.HEAD_B].ctypes.data == address
 
 
-def test_views_keep_their_program():
+def test_views_keep_program_alive():
     program = bppsa.compile(bitstreams.MODEL, backward="sequential")
     views = [program.parameters[name] for name in program.parameters]
     values = [view.copy() for view in views]
@@ -159,7 +159,7 @@ def test_state_dict(program):
     program.load_state_dict({}, strict=False)
     with pytest.raises(bppsa.Error, match="unknown parameter 'other'"):
         program.load_state_dict({**state, "other": np.zeros(1)})
-    # All or none: the first one fits.
+    # Loading is atomic: the first array fits, the second does not.
     wrong = {name: np.zeros_like(value) for name, value in state.items()}
     wrong[bitstreams.B] = np.zeros(3, np.float32)
     with pytest.raises(bppsa.Error, match="has the shape"):
@@ -169,7 +169,7 @@ def test_state_dict(program):
 
 @contextlib.contextmanager
 def address_space(more):
-    """Lets the process have no more than ``more`` bytes beyond what it has."""
+    """Limits the process to ``more`` bytes beyond its current address space."""
     soft, hard = resource.getrlimit(resource.RLIMIT_AS)
     with open("/proc/self/statm") as file:
         size = int(file.read().split()[0]) * resource.getpagesize()
@@ -180,8 +180,8 @@ def address_space(more):
         resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
 
 
-def test_compact_arrays_are_not_copied():
-    """There is memory for half of the input; strided ones, which have to be copied, need it all."""
+def test_contiguous_arrays_are_not_copied():
+    """Memory suffices for half the input, so contiguous arrays pass and strided ones fail."""
     weight = onnx.numpy_helper.from_array(np.ones((4096, 1), np.float32), "w")
     x, y = (
         onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, ["N", size])
@@ -212,7 +212,7 @@ def test_strided_arrays_are_copied(program):
     assert program.eval({"x": fortran}, target.astype(np.int8)) == loss
 
 
-def test_results_are_of_the_callers_kind(program):
+def test_result_type_matches_input_type(program):
     inputs, target = arrays()
     loss, expected = program.grad(inputs, target)
     found = program.grad({"x": jax.numpy.asarray(inputs["x"])}, jax.numpy.asarray(target))
@@ -238,7 +238,7 @@ WRONG = [
 
 
 @pytest.mark.parametrize("case", range(len(WRONG)))
-def test_wrong_arrays_change_nothing(program, case):
+def test_invalid_arrays_change_nothing(program, case):
     inputs, target, message = WRONG[case]
     state = program.state_dict()
     for call in (program.step, program.grad, program.eval):
@@ -250,7 +250,7 @@ def test_wrong_arrays_change_nothing(program, case):
 
 
 def mutate(rng, arrays):
-    """The arrays of a call with a mistake in one of them, and what the mistake is."""
+    """Returns the arrays of a call with an error in one of them, and the error."""
     arrays = dict(arrays)
     name = rng.choice(list(arrays))
     array = arrays[name]
@@ -265,7 +265,7 @@ def mutate(rng, arrays):
         arrays[name] = array[np.newaxis] if rng.random() < 0.5 else array[0]
     elif mistake == "size":
         axis = int(rng.integers(array.ndim))
-        # No size but that of samples is free in the target, none but the last is fixed in x.
+        # Only the batch axis of the target is dynamic, and only the last axis of x is static.
         axis = axis if name != "x" else array.ndim - 1
         arrays[name] = np.concatenate([array, array], axis)
     elif mistake == "empty":
@@ -275,8 +275,8 @@ def mutate(rng, arrays):
     return arrays, f"{mistake} {name}"
 
 
-def test_any_wrong_array_of_any_call_changes_nothing(program):
-    """Mistakes drawn at random, by a seed."""
+def test_random_invalid_arrays_change_nothing(program):
+    """Random invalid arrays raise errors and do not change the program."""
     rng = np.random.default_rng(0)
     inputs, target = arrays()
     program.step(inputs, target, lr=0.1)
@@ -297,7 +297,7 @@ def test_any_wrong_array_of_any_call_changes_nothing(program):
     for name, right, call in calls:
         for _ in range(40):
             wrong, mistake = mutate(rng, right)
-            # Outputs that are not named are dropped.
+            # Outputs without an array are discarded, so a missing one is not an error.
             if "out" in name and mistake.startswith("missing"):
                 continue
             kept = {n: np.array(a) for n, a in wrong.items() if isinstance(a, np.ndarray)}
@@ -311,11 +311,11 @@ def test_any_wrong_array_of_any_call_changes_nothing(program):
         for n, value in program.parameters.items():
             np.testing.assert_array_equal(value, state[n], err_msg=name)
     assert tried > 250 and program.eval(given) == before
-    # The optimizer has not counted those steps either.
+    # The failed steps did not advance the optimizer's step count either.
     program.step(inputs, target, lr=0.1)
 
 
-def test_results_need_writable_memory_of_their_shape(program):
+def test_out_arrays_must_be_writable_with_matching_shape(program):
     inputs, _ = arrays()
     with pytest.raises(bppsa.Error, match="'logits'"):
         program.infer(inputs, out={"logits": np.empty((5, 9), np.float32)})
@@ -370,15 +370,15 @@ def test_checkpoint(tmp_path):
         program.resume(tmp_path / "nothing")
 
 
-def test_model_that_is_not_there(tmp_path):
+def test_missing_model_file(tmp_path):
     path = tmp_path / "none.onnx"
     for use in (bppsa.compile, bppsa.check, lambda model: bppsa.build(model, tmp_path / "out")):
         with pytest.raises(bppsa.Error, match="none.onnx: cannot be read: No such file"):
             use(path)
 
 
-def test_threads_compute_what_each_computes_alone():
-    """Two programs at a time, with the interpreter's lock released."""
+def test_concurrent_programs_are_independent():
+    """Two programs run concurrently with the interpreter lock released."""
     programs = [bppsa.compile(bitstreams.MODEL, backward="sequential") for _ in range(2)]
     sets = [arrays(seed) for seed in range(2)]
 
@@ -450,15 +450,15 @@ print(resident() - before)
 """
 
 
-def test_compilations_leave_nothing():
-    """Twenty programs, one after the other, leave less than 8 MiB; one has several times as much."""
+def test_compilations_do_not_leak_memory():
+    """Twenty consecutive programs leave less than 8 MiB; each needs several times as much."""
     environment = {"PYTHONPATH": str(harness.BUILD / "python"), "PATH": ""}
     run = harness.run(sys.executable, "-c", COMPILATIONS, "20", env=environment)
     assert int(harness.check_succeeded(run).stdout) < 8 << 20
 
 
-def test_the_commands_of_a_program_agree(program, tmp_path):
-    """`grad` of the program that the command line makes has the same numbers."""
+def test_gradients_match_command_line_program(program, tmp_path):
+    """`grad` of the command-line program gives the same values."""
     inputs, target = arrays()
     built = harness.compile_model(onnx.load(bitstreams.MODEL), "--optimizer=sgd")
     expected = built.grad({**inputs, "target": target})
@@ -471,7 +471,7 @@ def test_the_commands_of_a_program_agree(program, tmp_path):
 
 @pytest.mark.parametrize("kind", [{}, {"target": "cuda", "emulate": True}], ids=["cpu", "gpu"])
 def test_shared_libraries(program, tmp_path, kind):
-    """Every program of a library has parameters of its own, and steps are those in the process."""
+    """Programs loaded from one library have separate parameters and match in-process steps."""
     options = {"optimizer": "sgd", "backward": "sequential", "emit": "shared", **kind}
     path = bppsa.build(bitstreams.MODEL, tmp_path / "model.so", **options)
     first, second = bppsa.load(path), bppsa.load(path)
@@ -486,7 +486,7 @@ def test_shared_libraries(program, tmp_path, kind):
         bppsa.load(bitstreams.MODEL.parent / "no_model.onnx")
 
 
-def test_import_takes_no_time():
+def test_import_is_fast():
     code = "import time; t = time.perf_counter(); import bppsa; print(time.perf_counter() - t)"
     path = {"PYTHONPATH": str(harness.BUILD / "python"), "PATH": ""}
     times = [
@@ -496,5 +496,5 @@ def test_import_takes_no_time():
     assert min(times) < 0.2
 
 
-def test_description_is_json(program):
+def test_info_is_json_serializable(program):
     assert json.loads(json.dumps(program.info)) == program.info

@@ -1,5 +1,5 @@
 # Part of the bppsa project, under the MIT License.
-"""Pruned weights of a program in this process."""
+"""Pruned weights of an in-process program."""
 
 import numpy as np
 import onnx
@@ -11,7 +11,7 @@ bppsa = pytest.importorskip("bppsa")
 pytest.importorskip("bppsa._native", reason="the package is not built: utils/python.sh")
 
 
-def test_given_gradients_leave_zeros_alone():
+def test_update_keeps_pruned_weights_zero():
     model = ImageBuilder((40,)).linear(4).finish()
     (weight,) = (tensor for tensor in model.graph.initializer if len(tensor.dims) == 2)
     array = numpy_helper.to_array(weight).copy()

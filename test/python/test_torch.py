@@ -1,5 +1,5 @@
 # Part of the bppsa project, under the MIT License.
-"""ONNX models and recurrent layers as modules of PyTorch."""
+"""ONNX models and recurrent layers as PyTorch modules."""
 
 import copy
 import itertools
@@ -26,7 +26,7 @@ SETTINGS = [
 
 
 def make_pair(kind, *arguments, **settings):
-    """Our layer and PyTorch's, with the same parameters."""
+    """Returns our layer and PyTorch's with equal parameters."""
     torch.manual_seed(0)
     theirs = getattr(torch.nn, kind)(*arguments, **settings)
     ours = getattr(bppsa.torch, kind)(*arguments, **settings)
@@ -35,7 +35,7 @@ def make_pair(kind, *arguments, **settings):
 
 
 def flat(results):
-    """The tensors of nested results."""
+    """Returns the tensors of nested results."""
     if isinstance(results, torch.Tensor):
         return [results]
     if isinstance(results, torch.nn.utils.rnn.PackedSequence):
@@ -44,7 +44,7 @@ def flat(results):
 
 
 def check_pair(ours, theirs, *arguments):
-    """Results, and gradients of a function of all of them by parameters and arguments."""
+    """Compares results and the gradients of a function of all results."""
     found, expected = ours(*arguments), theirs(*arguments)
     leaves = [t for t in flat(arguments) if t.requires_grad]
     gradients = []
@@ -60,7 +60,7 @@ def check_pair(ours, theirs, *arguments):
 
 
 @pytest.mark.parametrize(("kind", "settings"), list(itertools.product(KINDS, SETTINGS)))
-def test_layers_are_those_of_pytorch(kind, settings):
+def test_layers_match_pytorch(kind, settings):
     ours, theirs = make_pair(kind, 3, 4, **settings)
     assert repr(ours) == repr(theirs)
     assert list(ours.state_dict()) == list(theirs.state_dict())
@@ -73,7 +73,7 @@ def test_layers_are_those_of_pytorch(kind, settings):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_one_sample_without_an_axis(kind):
+def test_unbatched_input(kind):
     ours, theirs = make_pair(kind, 3, 4)
     check_pair(ours, theirs, torch.randn(5, 3, requires_grad=True))
 
@@ -111,7 +111,7 @@ def test_relu():
         (lambda: pickle.dumps(bppsa.torch.Module(bitstreams.MODEL)), "cannot be pickled; save state_dict"),
     ],
 )
-def test_refusals(make, message):
+def test_unsupported_uses_are_refused(make, message):
     with pytest.raises(bppsa.Error, match=message):
         make()
 
@@ -121,7 +121,7 @@ def model():
     return bppsa.torch.Module(bitstreams.MODEL, backward="sequential")
 
 
-def test_modules_have_the_parameters_of_their_model(model):
+def test_module_parameters_match_model(model):
     inputs, target = bitstreams.arrays()
     state = {name: value.detach().numpy() for name, value in model.named_parameters()}
     assert set(state) == {"head.weight", "head.bias", bitstreams.W, bitstreams.R, bitstreams.B}
@@ -140,8 +140,7 @@ def test_modules_have_the_parameters_of_their_model(model):
 
 
 def recurrent_function():
-    """A layer with samples of several lengths, and arguments: rows behind the last step of a sample
-    are zeros."""
+    """A layer and arguments with different sample lengths; outputs after the ends are zero."""
     function = _layer("LSTM", 3, 5, 2, "Tanh", lengths=True)
     generator = torch.Generator().manual_seed(0)
     parameters = [
@@ -160,8 +159,8 @@ def model_function():
 
 
 @pytest.mark.parametrize("make", [recurrent_function, model_function])
-def test_operators_keep_the_rules_of_pytorch(make):
-    """All checks; those that trace compare the outputs of several calls bit by bit, residuals, too."""
+def test_operators_pass_opcheck(make):
+    """All opcheck checks pass; tracing checks compare several calls, including their residuals."""
     function, parameters, inputs = make()
     torch.library.opcheck(infer, (function.key, parameters, inputs))
     *results, residuals = forward(function.key, parameters, inputs)
@@ -176,7 +175,7 @@ def test_operators_keep_the_rules_of_pytorch(make):
     torch.library.opcheck(forward, (function.key, *differentiable))
 
 
-def test_gradients_are_those_of_differences(model):
+def test_gradients_match_finite_differences(model):
     function = model._shared.function
     parameters = [
         model.get_parameter(name).detach().clone().requires_grad_() for name in function.parameters
@@ -206,14 +205,14 @@ def test_compile(model):
 
 @pytest.mark.parametrize("dynamic", [False, True])
 def test_compile_layers(dynamic):
-    """Also of sizes that no layer has had before."""
+    """Compiles for new layer sizes too."""
     ours, theirs = make_pair("LSTM", 3, 7 + dynamic, num_layers=2, bidirectional=True)
     compiled = torch.compile(ours, fullgraph=True, backend="aot_eager", dynamic=dynamic)
     check_pair(compiled, theirs, torch.randn(5, 2, 3, requires_grad=True))
 
 
 def test_compile_with_lengths():
-    """How large residuals are follows from values."""
+    """The size of the residuals depends on values."""
     model = bppsa.torch.Module(harness.ROOT / "test" / "zoo" / "Inputs" / "packed_torchscript.onnx")
     compiled = torch.compile(model, fullgraph=True, backend="aot_eager")
     for lengths in ([5, 2, 1], [7, 7, 3], [3, 2]):
@@ -226,8 +225,8 @@ def test_compile_with_lengths():
             torch.testing.assert_close(one, other)
 
 
-def test_losses_of_a_loop_are_those_of_pytorch():
-    """100 steps of Adam: GRU and a linear layer, mixed with other modules."""
+def test_training_losses_match_pytorch():
+    """In 100 Adam steps of a GRU and a PyTorch linear layer, losses match PyTorch."""
     losses = []
     for kind in (bppsa.torch.GRU, torch.nn.GRU):
         torch.manual_seed(1)
@@ -245,7 +244,7 @@ def test_losses_of_a_loop_are_those_of_pytorch():
     assert losses[0][-1] < 0.5 * losses[0][0]
 
 
-def test_copies_have_parameters_of_their_own(model):
+def test_copies_have_separate_parameters(model):
     other = copy.deepcopy(model)
     x = torch.randn(4, 2, 1)
     before = model(x)
@@ -263,7 +262,7 @@ def test_autocast(model):
     torch.testing.assert_close(found, model(x.to(torch.bfloat16).float()))
 
 
-def test_gradients_that_are_no_numbers():
+def test_nonfinite_gradients():
     ours, theirs = make_pair("GRU", 3, 4)
     x = torch.ones(3, 2, 3)
     x[1, 0, 0] = torch.inf
@@ -274,7 +273,7 @@ def test_gradients_that_are_no_numbers():
     torch.testing.assert_close(ours.bias_ih_l0.grad, theirs.bias_ih_l0.grad)
 
 
-def test_several_forward_passes_and_several_backward_passes():
+def test_interleaved_forward_and_backward_passes():
     layer, _ = make_pair("LSTM", 3, 4)
     xs = [torch.randn(5, 2, 3, requires_grad=True) for _ in range(3)]
     alone = [torch.autograd.grad(layer(x)[0].square().sum(), [x, *layer.parameters()]) for x in xs]
@@ -294,7 +293,7 @@ def test_parameters_must_not_change_before_the_backward_pass(model):
         loss.backward()
 
 
-def test_nothing_is_kept_without_gradients(model, monkeypatch):
+def test_no_residuals_without_gradients(model, monkeypatch):
     function = model._shared.function
     x = torch.randn(3, 2, 1)
     expected = model(x).detach()
@@ -303,8 +302,8 @@ def test_nothing_is_kept_without_gradients(model, monkeypatch):
         torch.testing.assert_close(model(x), expected)
 
 
-def test_modules_from_modules():
-    """The number of samples stays open."""
+def test_from_module():
+    """The batch size remains dynamic."""
     pytest.importorskip("onnxscript")
     torch.manual_seed(0)
     network = torch.nn.Sequential(torch.nn.Linear(3, 5), torch.nn.Tanh(), torch.nn.Linear(5, 2))
@@ -323,7 +322,7 @@ class Tagger(torch.nn.Module):
         return self.head(self.rnn(x)[0])
 
 
-def test_samples_and_steps_of_modules_stay_open():
+def test_from_module_with_dynamic_batch_and_time():
     pytest.importorskip("onnxscript")
     torch.manual_seed(0)
     network = Tagger()
@@ -333,8 +332,8 @@ def test_samples_and_steps_of_modules_stay_open():
         torch.testing.assert_close(compiled(x), network(x), rtol=1e-4, atol=1e-5)
 
 
-def test_sizes_of_modules_that_cannot_stay_open():
-    """A warning names them; `dynamic_shapes` of the caller is what counts."""
+def test_from_module_with_static_sizes():
+    """A warning names static sizes; an explicit `dynamic_shapes` has priority."""
     pytest.importorskip("onnxscript")
 
     class Fixed(torch.nn.Module):
@@ -350,5 +349,4 @@ def test_sizes_of_modules_that_cannot_stay_open():
 
 
 def test_types():
-    """The type checker finds nothing."""
     harness.check_types(*(harness.ROOT / "python/bppsa/torch").glob("*.py"))

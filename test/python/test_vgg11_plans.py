@@ -16,8 +16,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 OPT = pathlib.Path(os.environ.get("BPPSA_BUILD_DIR", ROOT / "build")) / "bin/bppsa-opt"
 
 
-def test_convolution_is_the_transposed_jacobian():
-    """Against a convolution of unit images."""
+def test_convolution_pattern_is_transposed_jacobian():
+    """The pattern matches a convolution of unit images."""
     random = np.random.default_rng(1)
     rows, cols = vgg11_plans.pruned_convolution(random, 2, 3, 4, kept=0.4)
     weights = np.random.default_rng(1).random((3, 2, 3, 3)) < 0.4
@@ -30,15 +30,15 @@ def test_convolution_is_the_transposed_jacobian():
     assert cols == 3 * 4 * 4
 
 
-def test_counts_are_those_of_the_published_code(tmp_path):
+def test_counts_match_published_code(tmp_path):
     if not OPT.exists():
         pytest.skip("bppsa-opt is not built")
     output = tmp_path / "plans.json"
     command = [sys.executable, vgg11_plans.__file__, f"--opt={OPT}", "-o", output]
     subprocess.run(list(map(str, command)), check=True)
     sample = next(r for r in json.loads(output.read_text()) if r["zeros"] == "sample")
-    # Steps, FLOPs and those of the critical path for hybrid:0 to hybrid:3. The paper's code also
-    # forms products that nobody reads.
+    # Steps, total FLOPs and critical-path FLOPs for hybrid:0 to hybrid:3. The paper's code also
+    # forms products that are never used.
     published = [(21, 1.87e6, 1.87e6), (12, 6.5e6, 3.0e6), (8, 5.2e7, 3.1e7), (7, 3.1e8, 2.9e8)]
     for plan, (steps, flops, critical_path) in zip(sample["plans"], published):
         assert plan["steps"] == steps
@@ -47,7 +47,7 @@ def test_counts_are_those_of_the_published_code(tmp_path):
 
 
 def test_plan_of_the_cost_model(tmp_path):
-    """A launch of 5 us on a device of 6 TFLOP/s: two levels, the paper's choice."""
+    """For 5 us launch latency and 6 TFLOP/s, the cost model selects two levels like the paper."""
     if not OPT.exists():
         pytest.skip("bppsa-opt is not built")
     chain = tmp_path / "chain.mlir"

@@ -1,5 +1,5 @@
 # Part of the bppsa project, under the MIT License.
-"""The package as users get it: one wheel, which needs no checkout, compiler, linker or LLVM."""
+"""The package as installed by users: one wheel; no checkout, compiler, linker or LLVM is needed."""
 
 import os
 import pathlib
@@ -38,7 +38,7 @@ bppsa.build("model.onnx", "model.html", emit="report")
 
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory):
-    """The interpreter of a virtual environment with the wheel and NumPy alone."""
+    """The interpreter of a virtual environment with only the wheel and NumPy."""
     directory = tmp_path_factory.mktemp("wheel")
     venv.create(directory / "venv", with_pip=False)
     (packages,) = (directory / "venv" / "lib").glob("python*/site-packages")
@@ -49,7 +49,7 @@ def installed(tmp_path_factory):
     return directory / "venv" / "bin" / "python"
 
 
-def test_trains_without_anything_else(installed, tmp_path):
+def test_training_in_clean_environment(installed, tmp_path):
     (tmp_path / "model.onnx").write_bytes(bitstreams.MODEL.read_bytes())
     run = harness.run(installed, "-I", "-c", TRAIN, cwd=tmp_path, env={"PATH": ""})
     harness.check_succeeded(run)
@@ -71,8 +71,8 @@ def test_trains_without_anything_else(installed, tmp_path):
 @pytest.mark.skipif(
     not (harness.BUILD / "lib/libbppsa_mpi.a").exists(), reason="the compiler was built without Open MPI"
 )
-def test_programs_of_several_processes(tmp_path):
-    """The wheel has what `--distributed=mpi` is linked with."""
+def test_distributed_programs(tmp_path):
+    """The wheel contains the libraries that `--distributed=mpi` links."""
     code = f"import bppsa; bppsa.build({str(bitstreams.MODEL)!r}, 'trainer', distributed='mpi')"
     environment = {**os.environ, "PYTHONPATH": str(harness.BUILD / "python")}
     harness.check_succeeded(harness.run(sys.executable, "-c", code, cwd=tmp_path, env=environment))
@@ -89,7 +89,7 @@ def dynamic_section(path, what):
     return set(re.findall(rf"\({what}\).*\[(.*)\]", lines))
 
 
-def test_libraries_need_the_system_alone():
+def test_libraries_depend_on_system_libraries_only():
     folder = harness.BUILD / "python" / "bppsa"
     files = [*folder.glob("*.so"), *(folder / "lib").glob("*.so*")]
     assert len(files) == 3
@@ -102,7 +102,7 @@ def test_libraries_need_the_system_alone():
             assert place.startswith("$ORIGIN"), path.name
 
 
-def test_the_library_shows_the_c_api_alone():
+def test_library_exports_only_c_api():
     library = harness.BUILD / "python" / "bppsa" / "lib" / "libbppsa.so"
     listing = harness.check_succeeded(harness.run("readelf", "--dyn-syms", "-W", library)).stdout
     shown = {
@@ -123,14 +123,14 @@ def test_version():
 
 
 def test_types():
-    """The type checker finds nothing; test_torch.py asks it about what needs PyTorch."""
+    """test_torch.py checks the modules that need PyTorch."""
     package = harness.ROOT / "python" / "bppsa"
     names = "__init__ compiler errors fit plot program vjp _native jax/__init__ jax/functions".split()
     harness.check_types(*(next(package.glob(f"{name}.py*")) for name in names))
 
 
-def test_an_import_costs_little():
-    """`import bppsa` brings no package and few modules; its parts come when they are used."""
+def test_import_loads_few_modules():
+    """`import bppsa` loads no other package and few modules; submodules are loaded on first use."""
     code = """
 import importlib, sys, typing
 before = set(sys.modules)
@@ -153,8 +153,8 @@ def test_help_is_readable():
         assert words in text
 
 
-def test_compiled_models(tmp_path):
-    """`build` writes what the command line does; `check` says what is not supported."""
+def test_build_and_check(tmp_path):
+    """`build` writes the same file as the command line; `check` reports unsupported operators."""
     code = f"""
 import bppsa, onnx
 from onnx import helper, TensorProto
