@@ -1,4 +1,4 @@
-"""The fake trainers as programs with device kernels, and what their tests have in common.
+"""Fake trainers with device kernels, and helpers shared by their tests.
 
 Modules that import the fixtures run on the fake CUDA driver.
 """

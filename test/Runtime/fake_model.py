@@ -1,8 +1,7 @@
-"""The ONNX model of the trainer in unittests/Runtime, whose compiled code is written by hand.
+"""The ONNX model of the trainer in unittests/Runtime, whose compiled code is hand-written.
 
     logits = mean over time(x) * scale @ weight^T + bias;    x [T, B, 3], logits [B, 4]
-
-Run as a program, it prints unittests/Runtime/FakeModelOnnx.inc.
+Run as a script, it prints unittests/Runtime/FakeModelOnnx.inc.
 """
 
 import numpy as np
@@ -18,7 +17,7 @@ def build():
     initializers = [
         numpy_helper.from_array(SCALE, "scale"),
         numpy_helper.from_array(WEIGHT, "head.weight"),
-        # Not packed as raw bytes, to have both ways to store values.
+        # Not packed as raw bytes, so that both storage formats are covered.
         helper.make_tensor("head.bias", TensorProto.FLOAT, [4], BIAS),
     ]
     nodes = [

@@ -1,4 +1,4 @@
-"""The trainers of unittests/Runtime: data for them, and the exact results of their model."""
+"""Runs the trainers of unittests/Runtime: their data sets, and the exact results of their model."""
 
 import contextlib
 import signal
@@ -31,9 +31,9 @@ def heed_signals():
 
 @contextlib.contextmanager
 def start(*arguments):
-    """A running trainer, whose output goes nowhere, and which does not outlive the block.
+    """Starts a trainer, discards its output and kills it at the end of the block.
 
-    Signals end it even where a shell that runs the tests in the background ignores them.
+    Default signal handlers are restored, because a shell may ignore signals of background jobs.
     """
     command = [str(word) for word in (program(), *arguments)]
     process = subprocess.Popen(
@@ -51,7 +51,7 @@ def start(*arguments):
 
 
 def samples(count=100, steps=6, seed=0):
-    """Arrays of a set that the model can learn."""
+    """Returns the arrays of a data set that the model can learn."""
     rng = np.random.default_rng(seed)
     target = rng.integers(0, CLASSES, count)
     centers = np.array([[1, 0, 0], [0, 1, 0], [0, 0, 1], [-1, -1, -1]], np.float32)
@@ -65,7 +65,7 @@ def save(path, arrays):
 
 
 def refused(result, *words):
-    """Exit status 1 and one line that contains the words."""
+    """Checks for exit status 1 and a single error line that contains the words."""
     assert result.returncode == 1, f"status {result.returncode}: {result.stderr}"
     assert result.stderr.count("\n") == 1 and result.stderr.startswith("error: "), result.stderr
     for word in words:
@@ -74,7 +74,7 @@ def refused(result, *words):
 
 
 def exact(arrays, weight=fake_model.WEIGHT, bias=fake_model.BIAS):
-    """Loss, logits and gradients of the cross-entropy model in float64."""
+    """Returns loss, logits and gradients of the cross-entropy model in float64."""
     x = arrays["x"].astype(np.float64)
     scale, weight = fake_model.SCALE.astype(np.float64), weight.astype(np.float64)
     scaled = x.mean(0) * scale

@@ -1,4 +1,4 @@
-"""Bad input: exit status 1, one line on stderr, and no output file."""
+"""Invalid input gives exit status 1, one line on stderr, and no output file."""
 
 import io
 import os
@@ -58,7 +58,7 @@ ARRAYS = {
 
 @pytest.mark.parametrize("command", ["train", "eval", "grad", "val"])
 @pytest.mark.parametrize("case", ARRAYS)
-def test_arrays(tmp_path, case, command):
+def test_invalid_arrays(tmp_path, case, command):
     arrays, *words = ARRAYS[case]
     bad = save(tmp_path / "bad.npz", arrays)
     if command == "train":
@@ -109,7 +109,7 @@ ENTRIES = {
 
 
 @pytest.mark.parametrize("case", ENTRIES)
-def test_npy_entries(tmp_path, case):
+def test_invalid_npy_entries(tmp_path, case):
     bad = tmp_path / "bad.npz"
     bad.write_bytes(archive({"x.npy": ENTRIES[case]}))
     refused(run("eval", "--data", bad), "bad.npz", "'x'")
@@ -121,7 +121,7 @@ def good_bytes(tmp_path):
     return content
 
 
-def test_files_that_are_no_archives(tmp_path):
+def test_files_that_are_not_archives(tmp_path):
     bad, good = tmp_path / "bad.npz", good_bytes(tmp_path)
     single = io.BytesIO()
     np.save(single, GOOD["x"])
@@ -136,7 +136,7 @@ def test_files_that_are_no_archives(tmp_path):
     refused(run("eval", "--data", "/dev/zero"), "not a regular file")
 
 
-def test_line_breaks_in_names_stay_on_one_line(tmp_path):
+def test_line_breaks_in_array_names_are_escaped(tmp_path):
     bad = save(tmp_path / "bad.npz", changed(**{"a\nb\x1b[31m": GOOD["x"], "c" * 500: GOOD["x"]}))
     refused(run("eval", "--data", bad), "a\\x0ab")
 
@@ -150,7 +150,7 @@ def test_wrong_checksum(tmp_path):
 
 @pytest.mark.parametrize("seed", range(8))
 def test_damaged_archives(tmp_path, seed):
-    """Random bytes in random places: accepted or refused, but never a crash."""
+    """Archives with random bytes at random places are accepted or refused, but never crash."""
     print("seed", seed)
     rng = np.random.default_rng(seed)
     bad, good = tmp_path / "bad.npz", good_bytes(tmp_path)
@@ -200,7 +200,7 @@ def data(tmp_path):
         ("--resume", "absent"),
     ],
 )
-def test_values(tmp_path, data, option, value):
+def test_invalid_option_values(tmp_path, data, option, value):
     result = run("train", "--data", data, "--save", tmp_path / "o", option, value)
     refused(result, option if value != "absent" else "absent")
     assert os.listdir(tmp_path) == ["data.npz"]
@@ -238,7 +238,7 @@ def test_wrong_usage(arguments):
         (["info", "now"], "info: unknown argument 'now'; see info --help"),
     ],
 )
-def test_unknown_words_are_named(arguments, message):
+def test_message_names_unknown_words(arguments, message):
     result = fake_trainer.harness.run(fake_trainer.program(), *arguments)
     assert result.returncode == 2 and message in result.stderr
 
@@ -256,7 +256,7 @@ def test_unwritable_outputs(tmp_path, data, command, option, place):
     assert os.listdir(tmp_path) == ["data.npz"] and data.read_bytes() == before
 
 
-def test_outputs_that_are_the_same_file(tmp_path, data):
+def test_two_outputs_to_the_same_file(tmp_path, data):
     same = tmp_path / "same"
     for first, second in (("--save", "--checkpoint"), ("--save", "--log")):
         refused(run("train", "--data", data, first, same, second, same), "another option")
@@ -280,7 +280,7 @@ def test_full_disk_keeps_the_previous_file(tmp_path, data, command, option):
         assert sorted(os.listdir(tmp_path)) == ["data.npz", "output"]
 
 
-def test_results_that_cannot_be_printed(data):
+def test_full_stdout(data):
     with open("/dev/full", "w") as full:
         command = [fake_trainer.program(), "eval", "--data", data]
         result = fake_trainer.subprocess.run(
@@ -292,7 +292,7 @@ def test_results_that_cannot_be_printed(data):
 # --- numbers that are not finite ------------------------------------------------------------------
 
 
-def test_loss_that_is_not_finite(tmp_path):
+def test_nonfinite_loss(tmp_path):
     data = save(tmp_path / "data.npz", changed(x=np.full_like(GOOD["x"], 3e38)))
     refused(run("train", "--data", data, "--save", tmp_path / "o"), "step 1", "loss is")
     refused(run("eval", "--data", data), "data.npz", "loss")
@@ -313,7 +313,7 @@ def test_divergence_keeps_the_checkpoint(tmp_path, data):
     assert resumed.returncode == 0, resumed.stderr
 
 
-def test_gradient_that_is_not_finite(tmp_path):
+def test_nonfinite_gradient(tmp_path):
     arrays = samples(20)
     arrays["x"] = np.full_like(arrays["x"], 1e19)
     arrays["target"] = np.full((20, 4), 1e19, np.float32)
@@ -322,13 +322,13 @@ def test_gradient_that_is_not_finite(tmp_path):
     refused(result, "step 1", "loss is inf")
 
 
-def test_instruction_set(data):
+def test_unknown_instruction_set(data):
     environment = {**os.environ, "BPPSA_ISA": "x86-64-v9"}
     refused(run("eval", "--data", data, env=environment), "BPPSA_ISA", "x86-64-v9", "x86-64-v2")
 
 
 @pytest.mark.parametrize("options", [["--scan=a\nb"], ["--mapping=\x1b[1m"], ["--lr=a\nb"], ["--a\nb"]])
-def test_line_breaks_in_options_stay_on_one_line(data, options):
+def test_line_breaks_in_options_are_escaped(data, options):
     result = run("train", "--data", data, *options)
     assert result.returncode in (1, 2)
     assert result.stderr.count("\n") == 1 and "\x1b" not in result.stderr, result.stderr

@@ -1,4 +1,4 @@
-"""`bench` refuses sizes for which there is no memory, at once and with the bytes."""
+"""`bench` refuses sizes that exceed memory, immediately and with the number of bytes."""
 
 import re
 import time
@@ -41,7 +41,7 @@ def test_arrays_that_do_not_fit(program, steps, samples):
 
 
 def test_temporaries_that_do_not_fit(program):
-    """The arrays of this size fit below the limit, what a step keeps does not."""
+    """The arrays fit within the limit, but the values stored by a step do not."""
     limit = "ulimit -v 4000000; exec"
     found = run("bash", "-c", f"{limit} {program.path} bench --seq-len 20000 --batch 128")
     match = LINE.fullmatch(found.stderr)

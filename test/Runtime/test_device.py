@@ -1,6 +1,6 @@
-"""Programs with device kernels: the same model as CPU program, on the fake CUDA driver and emulated.
+"""Programs with device kernels match the CPU program, on the fake CUDA driver and emulated.
 
-The kernels do the arithmetic of the CPU program in the same order, so results agree to the bit.
+The kernels perform the CPU program's arithmetic in the same order, so results are bit-identical.
 """
 
 import json
@@ -10,7 +10,7 @@ import pytest
 from device_programs import CPU, CUDA, DEVICES, EMULATED, arrays, data, equal, fake_driver, succeeded, train
 from fake_trainer import samples, save
 
-# The same results
+# Identical results
 
 
 @pytest.mark.parametrize("trainer", DEVICES)
@@ -22,7 +22,7 @@ def test_grad(tmp_path, data, trainer, backward):
 
 
 def test_large_arrays(tmp_path):
-    """Several times what fits into page-locked memory at once."""
+    """The arrays exceed the page-locked memory several times."""
     data = save(tmp_path / "data.npz", samples(4000, steps=300))
     expected = arrays("grad", data, tmp_path / "cpu.npz", trainer=CPU)
     equal(arrays("grad", data, tmp_path / "device.npz", trainer=CUDA), expected)
@@ -57,7 +57,7 @@ def test_train(tmp_path, data, trainer):
 
 
 @pytest.mark.parametrize("trainer", DEVICES)
-def test_no_kernel_reads_what_nothing_has_written(tmp_path, data, trainer, fake_driver):
+def test_kernels_do_not_read_uninitialized_memory(tmp_path, data, trainer, fake_driver):
     expected = arrays("grad", data, tmp_path / "cpu.npz", trainer=CPU)
     fake_driver.setenv("BPPSA_POISON", "1")
     equal(arrays("grad", data, tmp_path / "device.npz", trainer=trainer), expected)
@@ -68,7 +68,7 @@ def test_no_kernel_reads_what_nothing_has_written(tmp_path, data, trainer, fake_
 
 @pytest.mark.parametrize("first", (CPU, *DEVICES))
 @pytest.mark.parametrize("second", (CPU, *DEVICES))
-def test_checkpoints_fit_every_target(tmp_path, data, first, second):
+def test_checkpoints_are_portable_between_targets(tmp_path, data, first, second):
     checkpoint, whole, resumed = tmp_path / "c", tmp_path / "w.onnx", tmp_path / "r.onnx"
     train(data, "--save", whole, trainer=CPU, epochs=4)
     train(data, "--checkpoint", checkpoint, trainer=first, epochs=2)
@@ -81,7 +81,7 @@ def test_checkpoints_fit_every_target(tmp_path, data, first, second):
 
 
 def test_states_stay_on_the_device(tmp_path, data, fake_driver):
-    """Only the batch, the hyperparameters and the scalars move in a step."""
+    """A step copies only the batch, the hyperparameters and scalars."""
     log = tmp_path / "log"
     fake_driver.setenv("FAKE_CUDA_LOG", str(log))
     train(data, "--backward=sequential", trainer=CUDA, epochs=2)
@@ -93,21 +93,20 @@ def test_states_stay_on_the_device(tmp_path, data, fake_driver):
     uploads = [int(line.split()[1]) for line in lines if line.startswith("upload ")]
     downloads = [int(line.split()[1]) for line in lines if line.startswith("download ")]
     ahead = [int(line.split()[1]) for line in lines if line.startswith("ahead ")]
-    # 7 batches: x, target and hyperparameters; then weights with padding, once each. All batches but
-    # the first one of an epoch come ahead of their step.
+    # 7 batches: x, target and hyperparameters. Weights and padding are copied once. All batches
+    # except the first of an epoch are prefetched.
     assert uploads.count(32) >= 14 and len(uploads) == 2 * 2 + 14 + 5
     assert len(ahead) == 2 * 6 * 2
     assert sorted(set(downloads)) == [4, 8] and len(downloads) == 28
 
 
-# Copies ahead
+# Prefetching of batches
 
 
 @pytest.mark.parametrize("streams", ["early", "late"])
 @pytest.mark.parametrize("memory", [28, 256])
-def test_batches_come_ahead(tmp_path, fake_driver, streams, memory):
-    """However streams run beside each other, a step sees its own batch: the copy comes before it,
-    and not before the step that uses the memory until then."""
+def test_batches_are_prefetched(tmp_path, fake_driver, streams, memory):
+    """A batch is copied before its step and after the last use of its memory, in any order."""
     data = save(tmp_path / "data.npz", samples(700, steps=700))
     fake_driver.setenv("FAKE_CUDA_STREAMS", streams)
     fake_driver.setenv("FAKE_CUDA_MEMORY", str(memory << 20))
@@ -123,8 +122,8 @@ def test_batches_come_ahead(tmp_path, fake_driver, streams, memory):
 # Graphs
 
 
-def test_steps_are_graphs(tmp_path, data, fake_driver):
-    """The first step of each size starts its four kernels one by one, all others replay a graph."""
+def test_steps_replay_graphs(tmp_path, data, fake_driver):
+    """The first step of each size launches four kernels individually; the others replay a graph."""
     results, counts = [], []
     for graphs in ("1", "0"):
         log, saved = tmp_path / f"log{graphs}", tmp_path / f"{graphs}.onnx"
@@ -140,7 +139,7 @@ def test_steps_are_graphs(tmp_path, data, fake_driver):
 
 
 def train_without(entry, tmp_path, data, fake_driver):
-    """What a driver without `entry`, or an older one, logs of a training that ends as on a CPU."""
+    """Trains on a driver with `entry` missing or failing; returns the log of a correct run."""
     train(data, "--save", tmp_path / "cpu.onnx", trainer=CPU)
     log = tmp_path / "log"
     fake_driver.setenv("FAKE_CUDA_LOG", str(log))
@@ -165,12 +164,12 @@ def train_without(entry, tmp_path, data, fake_driver):
     ],
 )
 def test_drivers_without_graphs(tmp_path, data, fake_driver, entry):
-    """Where graphs are not there, or fail, kernels are started one by one."""
+    """Without working graphs, kernels are launched individually."""
     assert train_without(entry, tmp_path, data, fake_driver).count("launch ") == 3 * 7 * 6
 
 
-def test_variants_are_measured_on_a_gpu(data, fake_driver, tmp_path):
-    """Without a choice of the user a run of some length begins with some steps of each variant."""
+def test_auto_times_variants_on_gpu(data, fake_driver, tmp_path):
+    """Unless the user selects a variant, a long run starts by timing some steps of each variant."""
     counts = []
     fake_driver.setenv("BPPSA_CUDA_GRAPHS", "0")
     for choice in ("sequential", "auto"):
@@ -187,7 +186,7 @@ def test_variants_are_measured_on_a_gpu(data, fake_driver, tmp_path):
 @pytest.mark.parametrize("graphs", ["1", "0"])
 @pytest.mark.parametrize("order", ["early", "late"])
 def test_two_streams(tmp_path, data, fake_driver, order, graphs):
-    """Gradients of parameters run beside others as early, or as late, as events let them."""
+    """Parameter gradients on a second stream run as early, or as late, as events allow."""
     train(data, "--save", tmp_path / "cpu.onnx", trainer=CPU)
     expected = arrays("grad", data, tmp_path / "cpu.npz", trainer=CPU)
     fake_driver.setenv("FAKE_MODEL_STREAMS", "2")
@@ -199,7 +198,7 @@ def test_two_streams(tmp_path, data, fake_driver, order, graphs):
     assert (tmp_path / "gpu.onnx").read_bytes() == (tmp_path / "cpu.onnx").read_bytes()
     lines = log.read_text().splitlines()
     steps, replays = 3 * 7, lines.count("replay scaled_means:-5 head:-5 loss:-5 parameter_gradients")
-    # Two sizes of batches, whose first steps are no graphs.
+    # The first step of each of the two batch sizes does not use a graph.
     assert replays == (steps - 2 if graphs == "1" else 0)
     assert lines.count("beside parameter_gradients") == steps - replays
     equal(arrays("grad", data, tmp_path / "gpu.npz", trainer=CUDA), expected)
@@ -207,7 +206,7 @@ def test_two_streams(tmp_path, data, fake_driver, order, graphs):
 
 @pytest.mark.parametrize("entry", ["cuGraphKernelNodeSetAttribute", "cuGraphLaunch", None])
 def test_two_streams_without_graphs(tmp_path, data, fake_driver, entry):
-    """A driver that refuses priorities of launches in graphs gets no graphs; an older one no priorities."""
+    """Without launch priorities in graphs there are no graphs; old drivers have no priorities."""
     fake_driver.setenv("FAKE_MODEL_STREAMS", "2")
     assert train_without(entry, tmp_path, data, fake_driver).count("beside parameter_gradients") == 3 * 7
 
@@ -221,7 +220,7 @@ def test_emulated_streams(tmp_path, data, fake_driver, seed):
 
 
 @pytest.mark.parametrize("entry", ["cuCtxGetStreamPriorityRange", "cuStreamCreateWithPriority"])
-def test_no_streams(data, fake_driver, entry):
+def test_error_without_streams(data, fake_driver, entry):
     fake_driver.setenv("FAKE_CUDA_FAIL", f"{entry}:801")
     result = fake_trainer.run("eval", "--data", data, trainer=CUDA)
     assert result.returncode == 1

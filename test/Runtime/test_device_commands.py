@@ -1,4 +1,4 @@
-"""What programs with device kernels measure, predict and say of themselves."""
+"""`bench`, `info`, calibration and predictions of programs with device kernels."""
 
 import json
 
@@ -15,7 +15,7 @@ def test_bench(trainer):
         assert found[key] > 0
     parts = found["forward_us"] + found["backward_us"] + found["update_us"]
     assert parts <= 1.5 * found["step_us"]
-    # A GPU is measured, the emulator is not.
+    # Variants are timed on a GPU, but not in the emulator.
     assert found["variant"] in (["sequential"] if trainer == EMULATED else ["sequential", "scan"])
     assert found["device"] == ("emulated on the CPU" if trainer == EMULATED else "Fake GPU (sm_90)")
 
@@ -24,8 +24,8 @@ def test_bench(trainer):
     "trainer, steps, variant",
     [(CUDA, 4000, "scan"), (EMULATED, 4000, "scan"), (EMULATED, 20, "sequential")],
 )
-def test_predictions_choose(trainer, steps, variant):
-    """By its description a scan takes a seventh of 4000 steps, and 1.4 times as long as 20."""
+def test_predictions_choose_variant(trainer, steps, variant):
+    """A scan is predicted to take 1/7 of the time for 4000 steps, and 1.4x for 20 steps."""
     options = ["--seq-len", steps, "--batch", 2, "--repeat", 1]
     assert json.loads(succeeded("bench", *options, trainer=trainer))["variant"] == variant
 
@@ -48,7 +48,7 @@ def test_calibrate(tmp_path, data):
     assert sizes == [(t, b, v) for t in (16, 64) for b in (1, 4) for v in variants]
     assert all(p["measured_us"] > 0 and p["predicted_us"] >= 0 for p in found["points"])
 
-    # 4000 steps would be scanned, but not where a launch takes a second, nor measured then.
+    # Scan is chosen for 4000 steps by default, but not, or even timed, if a launch takes a second.
     found["constants"]["launch_us"] = 1e6
     path.write_text(json.dumps(found))
     options = ["--calibration", path, "--seq-len", 4000, "--batch", 2, "--repeat", 1]
@@ -59,7 +59,7 @@ def test_calibrate(tmp_path, data):
     train(data, "--calibration", path, trainer=CUDA, epochs=1)
 
 
-def test_calibrations_that_do_not_fit(tmp_path, data):
+def test_invalid_calibrations(tmp_path, data):
     path = tmp_path / "calibration.json"
     fine = calibrate(path)
     without = {k: v for k, v in fine["constants"].items() if k != "launch_us"}
@@ -78,7 +78,7 @@ def test_calibrations_that_do_not_fit(tmp_path, data):
 
 
 @pytest.mark.parametrize("trainer, word", [(CPU, "on the CPU"), (EMULATED, "is emulated")])
-def test_calibrations_are_for_gpus(tmp_path, data, trainer, word):
+def test_calibration_requires_gpu(tmp_path, data, trainer, word):
     refused(run("bench", "--calibrate", trainer=trainer), "bench --calibrate: ", word)
     out = ["--out", tmp_path / "out.npz", "--calibration", tmp_path / "none"]
     refused(run("grad", "--data", data, *out, trainer=trainer), "--calibration: ", word)

@@ -1,4 +1,4 @@
-"""Programs with device kernels where there is no GPU, no image or no memory for them, or the driver fails."""
+"""Programs with device kernels without GPU, image or memory, and with failing driver calls."""
 
 import json
 import os
@@ -12,7 +12,7 @@ STUB = "/usr/local/cuda/lib64/stubs/libcuda.so"
 
 
 def no_gpu(result, *words):
-    """Exit status 77 and one line with the reason and the remedy."""
+    """Checks for exit status 77 and one line with the reason and the remedy."""
     assert result.returncode == 77, f"status {result.returncode}: {result.stderr}"
     assert result.stderr.count("\n") == 1 and result.stderr.startswith("error: "), result.stderr
     for word in (*words, "compile with --emulate, or --target=cpu"):
@@ -22,7 +22,7 @@ def no_gpu(result, *words):
 # No GPU
 
 
-def test_no_driver(data, fake_driver):
+def test_missing_driver(data, fake_driver):
     fake_driver.setenv("BPPSA_CUDA_DRIVER", "/nowhere/libcuda.so.1")
     no_gpu(run("eval", "--data", data, trainer=CUDA), "there is no CUDA driver", "/nowhere/")
     fake_driver.setenv("BPPSA_CUDA_DRIVER", "libc.so.6")
@@ -30,25 +30,25 @@ def test_no_driver(data, fake_driver):
 
 
 @pytest.mark.skipif(not os.path.exists(STUB), reason="there is no CUDA toolkit")
-def test_stub_of_the_driver(data, fake_driver):
+def test_driver_stub(data, fake_driver):
     fake_driver.setenv("BPPSA_CUDA_DRIVER", STUB)
     no_gpu(run("eval", "--data", data, trainer=CUDA), "cannot initialize the CUDA driver")
 
 
-def test_no_device(data, fake_driver):
+def test_missing_device(data, fake_driver):
     fake_driver.setenv("FAKE_CUDA_DEVICES", "0")
     no_gpu(run("eval", "--data", data, trainer=CUDA), "the CUDA driver finds none")
     fake_driver.setenv("FAKE_CUDA_FAIL", "cuInit:100")
     no_gpu(run("eval", "--data", data, trainer=CUDA), "cannot initialize the CUDA driver: CUDA error 100")
 
 
-def test_wrong_input_comes_before_a_missing_gpu(tmp_path, fake_driver):
+def test_invalid_input_is_reported_before_missing_gpu(tmp_path, fake_driver):
     fake_driver.setenv("BPPSA_CUDA_DRIVER", "/nowhere/libcuda.so.1")
     refused(run("eval", "--data", tmp_path / "none.npz", trainer=CUDA), "none.npz")
 
 
 @pytest.mark.parametrize("arguments", [["--help"], ["train", "--help"], ["--version"], ["info"]])
-def test_what_needs_no_gpu(fake_driver, arguments):
+def test_commands_without_gpu(fake_driver, arguments):
     fake_driver.setenv("BPPSA_CUDA_DRIVER", "/nowhere/libcuda.so.1")
     succeeded(*arguments, trainer=CUDA)
 
@@ -68,7 +68,7 @@ def test_what_needs_no_gpu(fake_driver, arguments):
         (120, "ptx"),
     ],
 )
-def test_image(tmp_path, data, fake_driver, gpu, image):
+def test_image_selection(tmp_path, data, fake_driver, gpu, image):
     fake_driver.setenv("FAKE_CUDA_SM", str(gpu))
     fake_driver.setenv("FAKE_CUDA_LOG", str(tmp_path / "log"))
     succeeded("eval", "--data", data, trainer=CUDA)
@@ -85,7 +85,7 @@ def test_image_that_does_not_load(tmp_path, data, fake_driver):
     refused(run("eval", "--data", data, trainer=CUDA), *words, "compile with --gpu-arch=sm_75")
 
 
-# Errors of the driver
+# Driver errors
 
 
 @pytest.mark.parametrize(
@@ -113,12 +113,12 @@ def test_driver_errors(data, fake_driver, entry, words):
         ("cuMemcpyDtoDAsync", "on the GPU failed"),
     ],
 )
-def test_driver_errors_ahead(data, fake_driver, entry, words):
+def test_driver_errors_of_prefetching(data, fake_driver, entry, words):
     fake_driver.setenv("FAKE_CUDA_FAIL", f"{entry}:1")
     refused(run("train", "--data", data, "--batch", 16, trainer=CUDA), words, "INVALID_VALUE")
 
 
-def test_kernel_that_fails(tmp_path, data, fake_driver):
+def test_failing_kernel(tmp_path, data, fake_driver):
     fake_driver.setenv("FAKE_CUDA_FAULT", "optimizer")
     checkpoint, saved = tmp_path / "c", tmp_path / "s.onnx"
     options = ["--data", data, "--checkpoint", checkpoint, "--save", saved]
@@ -129,11 +129,11 @@ def test_kernel_that_fails(tmp_path, data, fake_driver):
 
 @pytest.mark.parametrize("memory", [8 << 20, 24 << 20, 25 << 20])
 def test_out_of_memory(tmp_path, fake_driver, memory):
-    """The batch that the message names fits, and one sample more does not."""
+    """The batch size named in the message fits, and one more sample does not."""
     data = save(tmp_path / "data.npz", samples(5000, steps=500))
     fake_driver.setenv("FAKE_CUDA_MEMORY", str(memory))
     out = tmp_path / "out.npz"
-    # Two arrays of 16 bytes a sample, rounded up.
+    # Two arrays of 16 bytes per sample, rounded up.
     words = ["on 5000 samples needs 156.50 KiB for temporaries", f"{memory >> 20}.00 MiB are free"]
     refused(run("grad", "--data", data, "--out", out, "--backward=sequential", trainer=CUDA), *words)
     assert not out.exists()
@@ -147,8 +147,8 @@ def test_out_of_memory(tmp_path, fake_driver, memory):
     refused(attempt(size + 1), f"use --batch={size} ")
 
 
-def test_variant_that_fits(fake_driver):
-    """Of 4000 steps a scan is predicted to be faster; it takes an array of all steps more."""
+def test_auto_chooses_variant_that_fits_memory(fake_driver):
+    """A scan of 4000 steps is predicted to be faster, but takes one more array of all steps."""
     options = ["bench", "--seq-len", 4000, "--batch", 100, "--repeat", 1]
     fake_driver.setenv("FAKE_CUDA_MEMORY", str(64 << 20))
     assert json.loads(succeeded(*options, trainer=CUDA))["variant"] == "scan"
@@ -166,7 +166,7 @@ def test_not_even_one_sample(tmp_path, fake_driver):
 
 
 @pytest.mark.parametrize("trainer", DEVICES)
-def test_gradient_that_is_not_finite(tmp_path, trainer):
+def test_nonfinite_gradient(tmp_path, trainer):
     values = samples(10)
     values["x"][0, 0, 0] = 3e38
     data = save(tmp_path / "data.npz", values)

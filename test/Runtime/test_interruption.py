@@ -1,4 +1,4 @@
-"""Checkpoints, resuming, and training that is interrupted or killed."""
+"""Checkpoints, resuming, and interrupted or killed training."""
 
 import json
 import os
@@ -22,7 +22,7 @@ def train(data, *options, epochs=4, **kwargs):
 
 
 def settled(data, tmp_path):
-    """The model after four epochs without interruption."""
+    """Returns the model after four uninterrupted epochs."""
     saved = tmp_path / "whole.onnx"
     harness.check_succeeded(train(data, "--seed", 3, "--lr", 0.01, "--save", saved))
     return saved.read_bytes()
@@ -34,11 +34,11 @@ def without_seconds(log):
 
 
 @pytest.mark.parametrize("epochs", [1, 2, 3, 4])
-def test_resuming_gives_the_same_bits(tmp_path, data, epochs):
+def test_resumed_run_matches_uninterrupted_run(tmp_path, data, epochs):
     expected = settled(data, tmp_path)
     checkpoint, saved, log = (tmp_path / name for name in ("c", "s.onnx", "log"))
     options = ["--seed", 3, "--lr", 0.01, "--checkpoint", checkpoint]
-    # The cosine's length must not matter for what is tested here, so the rate is constant.
+    # The learning rate is constant, because a cosine schedule depends on the number of epochs.
     harness.check_succeeded(train(data, *options, epochs=epochs))
     harness.check_succeeded(train(data, "--resume", checkpoint, "--save", saved, "--log", log))
     assert saved.read_bytes() == expected
@@ -46,7 +46,7 @@ def test_resuming_gives_the_same_bits(tmp_path, data, epochs):
 
 
 def test_resuming_within_an_epoch(tmp_path, data):
-    """The checkpoint of batch 3 of epoch 2, found as what a killed run leaves."""
+    """Resumes from a checkpoint within an epoch, as left by a killed run."""
     expected = settled(data, tmp_path)
     checkpoint, saved, log = (tmp_path / name for name in ("c", "s.onnx", "log"))
     trainer = start(
@@ -64,7 +64,7 @@ def test_resuming_within_an_epoch(tmp_path, data):
 
 
 @pytest.mark.parametrize("number, status", [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_signals(tmp_path, data, number, status):
+def test_checkpoint_after_signal(tmp_path, data, number, status):
     checkpoint = tmp_path / "c"
     forever = ["--epochs", 10**9, "--batch", 16]
     with start("train", "--data", data, *forever, "--checkpoint", checkpoint) as process:
@@ -89,7 +89,7 @@ def test_interruption_without_checkpoint(tmp_path, data):
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_killed_at_a_random_moment(tmp_path, data, seed):
+def test_checkpoint_after_sigkill(tmp_path, data, seed):
     print("seed", seed)
     checkpoint = tmp_path / "c"
     forever = ["--epochs", 10**9, "--batch", 16, "--checkpoint-every", 1]
@@ -123,14 +123,14 @@ def test_settings_come_from_the_checkpoint(tmp_path, data):
     assert resumed.read_bytes() == whole.read_bytes()
 
 
-def test_settings_that_contradict(tmp_path, data, checkpoint):
+def test_contradicting_settings_are_refused(tmp_path, data, checkpoint):
     refused(train(data, "--resume", checkpoint, "--seed", 4), "--seed 3", "--seed 4")
     result = run("train", "--data", data, "--resume", checkpoint, "--batch", 8)
     refused(result, "--batch 16", "--batch 8")
     refused(train(data, "--resume", checkpoint, "--no-shuffle"), "--no-shuffle")
 
 
-def test_other_data(tmp_path, data, checkpoint):
+def test_checkpoint_of_other_data(tmp_path, data, checkpoint):
     other = save(tmp_path / "other.npz", samples(100, seed=9))
     refused(train(other, "--resume", checkpoint), "other data")
     more = save(tmp_path / "more.npz", samples(101))
@@ -145,13 +145,13 @@ def test_checkpoint_of_another_program(tmp_path, data, checkpoint):
     refused(result, "another program", '"adam"', '"sgd"')
 
 
-def test_data_is_no_checkpoint(data):
+def test_data_file_is_not_a_checkpoint(data):
     refused(train(data, "--resume", data), "not a checkpoint")
 
 
 @pytest.mark.parametrize("seed", range(6))
 def test_damaged_checkpoints(tmp_path, data, checkpoint, seed):
-    """Whatever happens to the bytes: refused, or of no consequence; never a crash."""
+    """A damaged checkpoint is refused or has no effect, but never crashes."""
     print("seed", seed)
     rng = np.random.default_rng(seed)
     good, bad, saved = checkpoint.read_bytes(), tmp_path / "bad", tmp_path / "saved.onnx"
@@ -174,7 +174,7 @@ def test_damaged_checkpoints(tmp_path, data, checkpoint, seed):
 
 
 def edited(checkpoint, path, edit):
-    """A checkpoint with valid checksums and other contents."""
+    """Writes an edited checkpoint with valid checksums."""
     with np.load(checkpoint) as archive:
         arrays = dict(archive)
     meta = json.loads(arrays["checkpoint"].tobytes())
@@ -213,12 +213,12 @@ EDITS = {
 
 
 def test_variant_of_another_program(tmp_path, data, checkpoint):
-    """A program that does not hold the checkpoint's variant takes one of its own."""
+    """If the program lacks the checkpoint's variant, it selects another one."""
     other = edited(checkpoint, tmp_path / "other", set_setting("variant", "x"))
     harness.check_succeeded(train(data, "--resume", other))
 
 
 @pytest.mark.parametrize("case", EDITS)
-def test_contents_that_make_no_sense(tmp_path, data, checkpoint, case):
+def test_invalid_checkpoint_contents(tmp_path, data, checkpoint, case):
     bad = edited(checkpoint, tmp_path / "bad", EDITS[case])
     refused(train(data, "--resume", bad), "bad.npz")

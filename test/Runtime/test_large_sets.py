@@ -1,4 +1,4 @@
-"""Sets that are larger than what is held of them: files and directories, read block by block."""
+"""Data sets larger than memory: files and directories that are read block by block."""
 
 import json
 import resource
@@ -12,12 +12,12 @@ import pytest
 from fake_trainer import refused, run, samples, save
 
 STEPS = 6
-# One sample: its steps and its class.
+# Bytes per sample: its steps and its class.
 SAMPLE = 4 * 3 * STEPS + 8
 
 
 def cut(arrays, sizes):
-    """The arrays of shards with these numbers of samples; x has its samples in axis 1."""
+    """Yields the arrays of shards with these numbers of samples; the batch axis of x is 1."""
     ends = np.cumsum([0, *sizes])
     for first, end in zip(ends, ends[1:]):
         yield {"x": arrays["x"][:, first:end], "target": arrays["target"][first:end]}
@@ -31,7 +31,7 @@ def save_shards(folder, arrays, sizes, write=np.savez):
 
 
 def train(folder, data, *options, lr=0.05, epochs=3):
-    """What training writes: the model, and the log without times."""
+    """Trains; returns the saved model and the log without times."""
     saved, log = folder / "saved.onnx", folder / "log.jsonl"
     options = ["--batch=7", f"--epochs={epochs}", "--seed=5", f"--lr={lr}", *options]
     harness.check_succeeded(run("train", "--data", data, "--save", saved, "--log", log, *options))
@@ -40,7 +40,7 @@ def train(folder, data, *options, lr=0.05, epochs=3):
 
 
 @pytest.mark.parametrize("options", [[], ["--val-split=0.2"], ["--no-shuffle"]], ids=str)
-def test_the_same_bits_wherever_the_samples_are(tmp_path, options):
+def test_results_do_not_depend_on_storage_of_samples(tmp_path, options):
     arrays = samples(150, STEPS)
     single = save(tmp_path / "single.npz", arrays)
     sets = [
@@ -54,16 +54,16 @@ def test_the_same_bits_wherever_the_samples_are(tmp_path, options):
         expected = train(tmp_path, single, f"--shuffle-memory={memory}", *options)
         for data in sets:
             assert train(tmp_path, data, f"--shuffle-memory={memory}", *options) == expected
-        # A thread that reads ahead changes nothing.
+        # A prefetching thread does not change results.
         assert train(tmp_path, sets[0], f"--shuffle-memory={memory}", "--threads=1", *options) == expected
         found[memory] = expected
-    # What is held decides the order, and nothing else.
+    # Only the shuffle memory determines the order of the samples.
     assert found["1M"] == train(tmp_path, single, *options)
     assert len({saved for saved, _ in found.values()}) == (1 if "--no-shuffle" in options else 3)
 
 
-def test_every_sample_is_in_every_epoch(tmp_path):
-    """With a rate of 0, the mean of an epoch's losses is the loss of the set in any order."""
+def test_every_epoch_uses_every_sample(tmp_path):
+    """With learning rate 0, the mean loss of an epoch is the loss of the set in any order."""
     arrays = samples(200, STEPS)
     data = save_shards(tmp_path / "shards", arrays, [90, 110])
     _, log = train(tmp_path, data, "--shuffle-memory=4K", "--val", data, lr=0)
@@ -82,7 +82,7 @@ def test_every_sample_is_in_every_epoch(tmp_path):
             )
 
 
-def test_a_resumed_run_keeps_its_order(tmp_path):
+def test_resumed_run_keeps_sample_order(tmp_path):
     data = save_shards(tmp_path / "shards", samples(150, STEPS), [75, 75])
     state = tmp_path / "state"
     options = ["--shuffle-memory=4K"]
@@ -97,7 +97,7 @@ def test_a_resumed_run_keeps_its_order(tmp_path):
 
 @harness.needs_true_memory
 def test_resident_memory(tmp_path):
-    """A set of 240 MB in shards, of which 16 MB are held."""
+    """Of a 240 MB set in shards, only 16 MB are resident."""
     steps, count = 500, 10_000
     arrays = samples(count, steps)
     data = save_shards(tmp_path / "shards", arrays, [2500] * 4)
@@ -132,7 +132,7 @@ UNLIKE = {
 
 @pytest.mark.parametrize("memory", ["1K", "1M"])
 @pytest.mark.parametrize("case", UNLIKE)
-def test_shards_that_do_not_fit(tmp_path, case, memory):
+def test_inconsistent_shards(tmp_path, case, memory):
     changes, *words = UNLIKE[case]
     (tmp_path / "shards").mkdir()
     for number, part in enumerate(damage(GOOD, 1, **changes)):
@@ -151,7 +151,7 @@ def test_directories_without_shards(tmp_path):
 
 
 @pytest.mark.parametrize("change", ["removed", "rewritten", "cut"])
-def test_shards_that_change(tmp_path, change):
+def test_shards_that_change_during_training(tmp_path, change):
     data = save_shards(tmp_path / "shards", samples(400, STEPS), [200, 200])
     log, victim = tmp_path / "log", data / "001.npz"
     words = ["--data", data, "--epochs=1000000", "--shuffle-memory=2K", "--log", log]
@@ -169,7 +169,7 @@ def test_shards_that_change(tmp_path, change):
         line = process.stderr.read()
         assert process.wait(60) == 1
     assert line.count("\n") == 1 and line.startswith("error: ") and str(victim) in line
-    # A file may be cut while it is open.
+    # The file may be truncated while it is open.
     words = ["cannot be read any more"] if change == "removed" else ["was changed", "is cut short"]
     assert any(word in line for word in words)
 
@@ -194,7 +194,7 @@ def test_compressed_sets_larger_than_memory(tmp_path):
 @pytest.mark.parametrize(
     "value, status", [("0", 1), ("2.5M", 2), ("", 2), ("K", 2), ("9999999999G", 1), ("-1", 2)]
 )
-def test_sizes_that_are_none(tmp_path, value, status):
+def test_invalid_shuffle_memory(tmp_path, value, status):
     data = save(tmp_path / "data.npz", GOOD)
     result = run("train", "--data", data, f"--shuffle-memory={value}")
     assert result.returncode == status and "--shuffle-memory" in result.stderr, result.stderr

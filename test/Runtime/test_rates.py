@@ -1,4 +1,4 @@
-"""Learning rates of single parameters, averaged weights, and the search for a rate."""
+"""Learning rates of individual parameters, weight averaging, and the learning-rate finder."""
 
 import json
 import os
@@ -39,8 +39,8 @@ def checkpoint(path):
 INITIAL = {"head.weight": fake_model.WEIGHT, "head.bias": fake_model.BIAS}
 
 
-def test_rates_of_single_parameters(tmp_path):
-    """In Adam the first update of a parameter is proportional to its rate."""
+def test_rates_of_individual_parameters(tmp_path):
+    """Adam's first update of a parameter is proportional to its rate."""
     arrays = samples(10)
     data = save(tmp_path / "data.npz", arrays)
     gradients = fake_trainer.exact(arrays)
@@ -55,7 +55,7 @@ def test_rates_of_single_parameters(tmp_path):
             np.testing.assert_allclose(found[name] - INITIAL[name], change, rtol=1e-3, atol=1e-6)
 
 
-def test_equal_rates_have_the_bits_of_one(tmp_path):
+def test_equal_rates_match_single_rate(tmp_path):
     data = save(tmp_path / "data.npz", samples(95))
     options = ["--lr=0.03", "--lr-schedule=warmup:3,cosine:0.001"]
     expected = train(tmp_path, data, *options)
@@ -87,7 +87,7 @@ def test_equal_rates_have_the_bits_of_one(tmp_path):
         ("head=-1", 1, ["expected a number from 0"]),
     ],
 )
-def test_rates_that_fit_nothing(tmp_path, word, status, words):
+def test_invalid_parameter_rates(tmp_path, word, status, words):
     data = save(tmp_path / "data.npz", samples(10))
     result = run("train", "--data", data, f"--lr-for={word}")
     assert result.returncode == status and result.stderr.count("\n") == 1, result.stderr
@@ -95,7 +95,7 @@ def test_rates_that_fit_nothing(tmp_path, word, status, words):
 
 
 @pytest.mark.parametrize("options", [["--lr-for=bias=0.02"], ["--ema=0.7"]], ids=str)
-def test_a_device_computes_the_same(tmp_path, options):
+def test_device_matches_cpu(tmp_path, options):
     data, found = save(tmp_path / "data.npz", samples(40)), []
     for trainer in ("bppsa-fake-trainer", "bppsa-fake-trainer-emulated"):
         words = ["--data", data, "--save", tmp_path / "saved.onnx", "--batch=10", *options]
@@ -108,11 +108,11 @@ def test_a_device_computes_the_same(tmp_path, options):
 
 
 def test_averaged_weights(tmp_path):
-    """As torch.optim.swa_utils.AveragedModel: the first update's weights, then a running mean."""
+    """Like in torch.optim.swa_utils.AveragedModel, the first update initializes the average."""
     data = save(tmp_path / "data.npz", samples(50))
     decay, states = 0.8, []
     for epochs in range(1, 5):
-        # One update an epoch: the weights after each are those of a run that ends there.
+        # With one update per epoch, a run of n epochs ends with the weights after n updates.
         plain = train(tmp_path, data, "--lr=0.1", epochs=epochs, batch=50)
         states.append({name: array.astype(np.float64) for name, array in plain.items()})
     expected = states[0]
@@ -149,7 +149,7 @@ def test_averages_in_checkpoints(tmp_path):
 
 
 @pytest.mark.parametrize("value", ["0", "1", "-0.5", "nan"])
-def test_averages_of_nothing(tmp_path, value):
+def test_invalid_ema_decay(tmp_path, value):
     data = save(tmp_path / "data.npz", samples(10))
     refused(run("train", "--data", data, f"--ema={value}"), "--ema", "above 0 and below 1")
 
@@ -164,32 +164,32 @@ def search(data, *options):
     return np.array(rows, float), float(suggestion.removeprefix("suggestion: --lr=")), table
 
 
-def test_search_for_a_rate(tmp_path):
+def test_rate_finder(tmp_path):
     arrays = samples(100)
-    # Classes that cannot be told: large rates are too large.
+    # Classes that cannot be separated, so that large rates increase the loss.
     arrays["target"][::3] = np.random.default_rng(2).integers(0, 4, 34)
     data = save(tmp_path / "data.npz", arrays)
     rows, rate, table = search(data, "--batch=20", "--seed=1")
     assert os.listdir(tmp_path) == ["data.npz"]
     assert table[0].split() == ["rate", "loss"]
-    # At small rates nothing changes: the loss is that of the first batches of the weights as they are.
+    # Small rates do not change the weights, so the loss is that of the initial model.
     assert rows[0][0] == pytest.approx(1e-6) and np.all(np.diff(rows[:, 0]) > 0)
     assert rows[0][1] == pytest.approx(fake_trainer.exact(arrays)["loss"], rel=0.5)
     assert rows[:, 1].min() < 0.8 * rows[0][1] and rows[:, 1].min() < 0.95 * rows[-1][1]
-    # What it suggests trains: to a lower loss than a hundredth of it does.
+    # The suggested rate reaches a lower loss than a hundredth of it.
     losses = []
     for value in (rate, rate / 100):
         log = tmp_path / "log"
         train(tmp_path, data, f"--lr={value}", "--log", log, epochs=5)
         losses.append(json.loads(log.read_text().splitlines()[-1])["loss"])
     assert losses[0] < 0.9 * losses[1]
-    # The same every time, and it leaves the weights of the program as they are.
+    # The search is deterministic and does not change the program's weights.
     again, _, _ = search(data, "--batch=20", "--seed=1")
     np.testing.assert_array_equal(again, rows)
 
 
 @pytest.mark.parametrize("option", ["--save=x", "--checkpoint=x", "--log=x", "--epochs=3", "--ema=0.5"])
-def test_a_search_saves_nothing(tmp_path, option):
+def test_rate_finder_refuses_output_options(tmp_path, option):
     data = save(tmp_path / "data.npz", samples(10))
     result = run("train", "--data", data, "--lr-find", option)
     assert result.returncode == 2 and "--lr-find" in result.stderr and result.stderr.count("\n") == 1

@@ -1,4 +1,4 @@
-"""The commands of a trainer on good input, against NumPy in float64 and ONNX Runtime."""
+"""The commands of a trainer with valid input, against NumPy in float64 and ONNX Runtime."""
 
 import io
 import json
@@ -67,7 +67,7 @@ def test_saved_model(tmp_path):
     (logits,) = session.run(None, {"x": arrays["x"]})
     expected = fake_trainer.exact(arrays, after["head.weight"], after["head.bias"])["logits"]
     np.testing.assert_allclose(logits, expected, rtol=1e-5, atol=1e-6)
-    # With the old values put back, the file is the original, byte for byte.
+    # Restoring the old values gives the original file, byte for byte.
     content = saved.read_bytes()
     for name in ("head.weight", "head.bias"):
         content = content.replace(after[name].tobytes(), before[name].tobytes())
@@ -85,7 +85,7 @@ def adam(p, g, m, v, step, lr):
 
 
 def trained(arrays, batch, lrs, clip=None):
-    """Parameters after one epoch without shuffling, in float64; one learning rate a batch."""
+    """Returns the float64 parameters after one epoch without shuffling, with one rate per batch."""
     weight, bias = fake_model.WEIGHT.astype(np.float64), fake_model.BIAS.astype(np.float64)
     moments = [np.zeros_like(p) for p in (weight, weight, bias, bias)]
     for step, lr in enumerate(lrs):
@@ -144,7 +144,7 @@ def test_log_and_learning(tmp_path):
     assert epochs[-1]["val_accuracy"] > 0.9
 
 
-def test_seed_decides_the_order(tmp_path):
+def test_seed_determines_sample_order(tmp_path):
     data = save(tmp_path / "data.npz", samples())
     outputs = []
     for seed, threads in ((1, 1), (1, 2), (2, 1)):
@@ -158,7 +158,7 @@ def few_processes():
     resource.setrlimit(resource.RLIMIT_NPROC, (1, 1))
 
 
-def test_without_the_right_to_start_threads(tmp_path):
+def test_training_if_threads_cannot_start(tmp_path):
     data = save(tmp_path / "data.npz", samples(20))
     train(data, "--threads", 4, preexec_fn=few_processes)
 
@@ -195,7 +195,7 @@ def npy_bytes(array, version):
 
 @pytest.mark.parametrize("version", [(1, 0), (2, 0), (3, 0)])
 @pytest.mark.parametrize("compression", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED])
-def test_npz_flavours(tmp_path, version, compression):
+def test_npz_formats(tmp_path, version, compression):
     arrays = samples(33)
     plain = eval_loss(save(tmp_path / "plain.npz", arrays))
     arrays["x"] = np.asfortranarray(arrays["x"])

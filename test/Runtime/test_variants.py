@@ -1,4 +1,4 @@
-"""Which variant a run uses, shows and changes to, with variants that are made slow."""
+"""How a run selects, shows and changes its variant, with artificially slowed variants."""
 
 import os
 import re
@@ -10,7 +10,7 @@ import pytest
 from fake_trainer import run, samples, save
 
 MSE = "bppsa-fake-trainer-mse"
-# Its steps leave gradients to the next one.
+# A program whose steps pass gradients to the next step.
 CARRIED = "bppsa-fake-trainer-carried"
 
 
@@ -27,7 +27,7 @@ def mse_data(path):
 
 
 def shown(lines):
-    """The variants that lines of epochs show, in order."""
+    """Returns the variants shown in the lines of epochs, in order."""
     return [line.split()[-1] for line in lines if line.startswith("epoch ")]
 
 
@@ -39,10 +39,12 @@ def test_progress_shows_the_variant(tmp_path):
 
 
 @pytest.mark.parametrize("trainer", [MSE, CARRIED])
-def test_a_variant_that_is_slower_after_all_is_left(trainer, tmp_path):
-    """99 steps are not worth measuring before; results of checks are dropped, until scan is taken.
+def test_slower_variant_is_replaced(trainer, tmp_path):
+    """A variant that turns out to be slower is replaced during the run.
 
-    Its gradients are zero here, so that plain SGD stays where the last sequential step led.
+    99 steps are too few for timing in advance. Results of trial steps are discarded until the run
+    changes to scan. The gradients of scan are zero here, so plain SGD keeps the weights of the last
+    sequential step.
     """
     data, saved, other = (tmp_path / name for name in ("data.npz", "s.onnx", "o.onnx"))
     mse_data(data)
@@ -53,19 +55,19 @@ def test_a_variant_that_is_slower_after_all_is_left(trainer, tmp_path):
     pattern = r"after step (\d+): scan in place of sequential: it takes (\d+) % of its time"
     step, percent = map(int, re.fullmatch(pattern, change).groups())
     assert 50 < step < 99 and percent < 97
-    # The line of an epoch comes after that of its only step.
+    # The line of an epoch follows the message of its only step.
     assert shown(lines) == (step - 1) * ["sequential"] + (100 - step) * ["scan"]
 
     assert shown(train(data, step, "--backward=sequential", "--save", other)) == step * [
         "sequential"
     ]
     assert saved.read_bytes() == other.read_bytes()
-    # A run that goes on keeps the variant.
+    # A resumed run keeps the variant.
     assert shown(train(data, 101, "--resume", checkpoint, trainer=trainer)) == 2 * ["scan"]
 
 
 @pytest.mark.parametrize("trainer", [MSE, CARRIED])
-def test_a_variant_that_stays_slower_is_not_taken(trainer, tmp_path):
+def test_slower_variant_is_not_selected(trainer, tmp_path):
     data, saved, other = (tmp_path / name for name in ("data.npz", "s.onnx", "o.onnx"))
     mse_data(data)
     made_slow = {"FAKE_SLOW": "scan:1000", "FAKE_ZERO": "scan:1"}
