@@ -1,18 +1,19 @@
 #!/usr/bin/env python3
 # Part of the bppsa project, under the MIT License.
-"""Kills ranks at random while they train, and compares what comes out with an undisturbed run.
+"""Kills ranks at random during training and compares the result with an undisturbed run.
 
   test/Distributed/kills.py PROGRAM DATA [--ranks 8] [--seconds 600] [--kills N] [--seed 0] [-- OPTIONS]
 
-PROGRAM is a program of --distributed=mpi, OPTIONS are those of `train`. In each round training
-begins anew; a rank is killed a random time after the first checkpoint, all others have to end within ten seconds (--patience), and
-training goes on from the checkpoint, with another exchange of gradients, until a run comes to its end. Its
-model must be that of the undisturbed run, bit by bit. Rounds are repeated until the time is over, or
-so many ranks have been killed.
+PROGRAM is compiled with --distributed=mpi; OPTIONS are options of `train`. Each round starts
+training from scratch. A rank is killed at a random time after the first checkpoint, and all others
+must end within ten seconds (--patience). Training then resumes from the checkpoint, with a
+different gradient exchange, until a run completes. Its model must equal that of the undisturbed run
+bit for bit. Rounds repeat until the time is up or the given number of ranks has been killed.
 
-mpirun itself may hang where ranks are killed: Open MPI 4.1.4 does, at its end when no rank is left (`hung_launchers`
-of the figures) and at its start (`hung_starts`). It is killed then with all that it has started, and training goes on from the
-checkpoint like after any kill. Ranks that train and make no more progress are an error.
+mpirun itself may hang after a rank is killed. Open MPI 4.1.4 does so at its end, when no rank is
+left (`hung_launchers` in the figures), and at its start (`hung_starts`). It is then killed with all
+its processes, and training resumes from the checkpoint as after any kill. Ranks that train without
+making progress are an error.
 """
 
 import argparse
@@ -27,14 +28,15 @@ import tempfile
 import time
 
 EXCHANGES = ("allreduce", "p3", "dear", "barrier")
-# Seconds that a rank that dies may take to end the others, on a machine that is not busy.
+# Seconds that the other ranks may take to end after a kill, on an idle machine.
 PATIENCE = 10
-# Of an undisturbed run, the time without a checkpoint after which a run hangs; and the least seconds.
+# A run without a new checkpoint for STALL times the undisturbed run time, and at least LEAST_STALL
+# seconds, counts as hung.
 STALL, LEAST_STALL = 10, 60
 
 
 def ranks_of(launcher):
-    """The processes that mpirun has started, whatever they are."""
+    """Returns all processes that mpirun has started."""
     children = f"/proc/{launcher.pid}/task/{launcher.pid}/children"
     try:
         with open(children) as file:
@@ -46,7 +48,8 @@ def ranks_of(launcher):
 def is_alive(process):
     try:
         with open(f"/proc/{process}/stat") as file:
-            # Behind the name, which may hold anything but ends with the last parenthesis.
+            # The state follows the name, which may contain anything but ends with the last
+            # parenthesis.
             return file.read().rpartition(")")[2].split()[0] != "Z"
     except (FileNotFoundError, ProcessLookupError):
         return False
@@ -73,13 +76,13 @@ class Disturber:
         }
         pipe = subprocess.PIPE
         self.figures["starts"] += 1
-        # A group of its own, so that all of it can be killed.
+        # A separate process group, which can be killed as a whole.
         return subprocess.Popen(
             words, env=environment, stdout=pipe, stderr=pipe, text=True, start_new_session=True
         )
 
     def give_up(self, process, figure):
-        """Kills mpirun, which hangs, and what it has started."""
+        """Kills a hanging mpirun and its processes."""
         ranks = ranks_of(process)
         for end, target in ((os.killpg, process.pid), *((os.kill, rank) for rank in ranks)):
             try:
@@ -90,7 +93,7 @@ class Disturber:
         self.figures[figure] += 1
 
     def run_undisturbed(self):
-        """Returns how long it takes."""
+        """Returns the run time in seconds."""
         begin = time.monotonic()
         process = self.start("--checkpoint", self.checkpoint, "--save", self.whole)
         _, errors = process.communicate()
@@ -104,7 +107,7 @@ class Disturber:
         return self.checkpoint.stat().st_mtime_ns if self.checkpoint.exists() else None
 
     def wait_for_training(self, process, before):
-        """Waits for the first checkpoint of a run, or its end: returns false where mpirun hangs."""
+        """Waits for a run's first checkpoint or its end; returns false if mpirun hangs."""
         begin = time.monotonic()
         while process.poll() is None and self.written() == before:
             if time.monotonic() - begin > self.stall:
@@ -114,7 +117,7 @@ class Disturber:
         return True
 
     def wait_for_end(self, process):
-        """Returns false where no rank is left and mpirun hangs."""
+        """Waits for the end of a run; returns false if no rank is left and mpirun hangs."""
         last = self.written()
         while True:
             try:
@@ -131,7 +134,7 @@ class Disturber:
             last = self.written()
 
     def kill_one(self, process, seconds):
-        """Kills a rank after so long; returns whether the run had not ended before."""
+        """Kills a rank after `seconds`; returns whether the run was still in progress."""
         try:
             process.wait(seconds)
             return False
@@ -152,7 +155,7 @@ class Disturber:
             process.communicate(timeout=self.patience)
         except subprocess.TimeoutExpired:
             self.give_up(process, "hung_launchers")
-        # The rank may have been at its end.
+        # The rank may have been about to exit.
         if process.returncode == 0:
             return False
         self.figures["kills"] += 1
@@ -186,7 +189,7 @@ class Disturber:
 
 
 def disturb(program, data, ranks, options, seed, seconds=None, kills=None, patience=PATIENCE):
-    """Returns the figures; ends the process with a message where a round is not as it must be."""
+    """Returns the figures; exits with a message if a round fails."""
     with tempfile.TemporaryDirectory() as folder:
         disturber = Disturber(ranks, program, data, pathlib.Path(folder), options, seed, patience)
         longest = disturber.run_undisturbed()

@@ -1,4 +1,4 @@
-"""Programs on the ranks of Open MPI's mpirun."""
+"""Runs programs on the ranks of Open MPI's mpirun."""
 
 import os
 import shutil
@@ -15,14 +15,14 @@ from onnx import numpy_helper
 ENVIRONMENT = os.environ | {
     "OMPI_ALLOW_RUN_AS_ROOT": "1",
     "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
-    # Several tests at a time share the cores.
+    # Several tests run on the same cores at the same time.
     "OMPI_MCA_rmaps_base_oversubscribe": "1",
     "OMPI_MCA_hwloc_base_binding_policy": "none",
 }
 
 
 def fake():
-    """The trainer around the model of unittests/Runtime, linked for several ranks."""
+    """Returns the trainer for the model of unittests/Runtime, linked for several ranks."""
     return fake_trainer.program("bppsa-fake-trainer-mpi")
 
 
@@ -33,7 +33,7 @@ def command(ranks, *words):
 
 
 def run(ranks, *words, **environment):
-    """Runs words on so many ranks; without mpirun where that is 0."""
+    """Runs a command on `ranks` ranks; without mpirun if `ranks` is 0."""
     words = command(ranks, *words) if ranks else words
     return harness.run(*words, env=ENVIRONMENT | environment)
 
@@ -50,13 +50,13 @@ def start(ranks, *words):
 
 
 def wait(process):
-    """What a program that was started says, without what libevent does about mpirun's own files as it ends."""
+    """Returns the error output of a started program, without libevent's warnings about mpirun."""
     _, text = process.communicate(timeout=60)
     return "".join(line for line in text.splitlines(True) if not line.startswith("[warn] Epoll"))
 
 
 def run_differing(*words_of_ranks):
-    """Runs other words on each rank."""
+    """Runs a different command on each rank."""
     script = "import os, sys\nwords = %r[int(os.environ['OMPI_COMM_WORLD_RANK'])]\n" % (
         [[str(word) for word in words] for words in words_of_ranks],
     )
@@ -70,7 +70,7 @@ def weights(path):
 
 
 def check_close(found, expected, bound=1e-6):
-    """All arrays of two saved models agree."""
+    """Checks that all arrays of two saved models agree."""
     found, expected = weights(found), weights(expected)
     assert found.keys() == expected.keys()
     for name, array in expected.items():

@@ -1,15 +1,17 @@
 #!/usr/bin/env python3
 # Part of the bppsa project, under the MIT License.
-"""Trains on several ranks over and over, on a busy machine with sleeps at random places.
+"""Trains on several ranks many times, on a busy machine with sleeps at random places.
 
   test/Distributed/soak.py [--runs 1000] [--seed 0] [--jobs 2] [--kills 0.1] [--only WORD]
 
-Each run draws a scenario (exchange of gradients, pipeline schedule, interlocked modules, shares of the steps,
-statistics of the whole batch), a number of ranks, and a seed for BPPSA_CHAOS. Busy processes, one for each core, run next to it.
-A run must end, and save the model that a quiet run of the same scenario saves, bit for bit. In a share of the
-runs (--kills) a random rank is killed at a random time; all others must end within ten seconds.
+Each run draws a scenario (gradient exchange, pipeline schedule, interlocked modules, time shards,
+synchronized batch statistics), a number of ranks, and a seed for BPPSA_CHAOS. One busy process per
+core runs in parallel. A run must end and save the model of a quiet run of the same scenario, bit
+for bit. In a share of the runs (--kills), a random rank is killed at a random time; all others must
+end within ten seconds.
 
-The figures are printed as JSON. The first failure ends the soak with the command that repeats it.
+The figures are printed as JSON. The first failure ends the soak with the command that reproduces
+it.
 """
 
 import argparse
@@ -41,9 +43,9 @@ from fake_trainer import save  # noqa: E402
 from models import Spec  # noqa: E402
 from test_programs import compile_model  # noqa: E402
 
-# Seconds after which ranks end themselves, naming what they wait for, and after which a run is given up.
+# Seconds until a waiting rank exits with an error, and until a run is aborted.
 STALL, LIMIT = 30, 150
-# Seconds that the other ranks may take to end when one is killed.
+# Seconds that the other ranks may take to end after a kill.
 PATIENCE = 10
 RANKS = (2, 3, 4, 8)
 FIXED = ("--backward=sequential", "--mapping=lanes", "--seed=2", "--lr=0.005")
@@ -51,10 +53,10 @@ FIXED = ("--backward=sequential", "--mapping=lanes", "--seed=2", "--lr=0.005")
 
 @dataclasses.dataclass(frozen=True)
 class Scenario:
-    """Runs that give the same bits on the same number of ranks, whichever variation is drawn."""
+    """Runs that give the same bits for every variation on the same number of ranks."""
 
     name: str
-    # Of the number of ranks: the program.
+    # Maps the number of ranks to the program.
     compile: object
     arrays: object
     options: tuple
@@ -75,7 +77,7 @@ EXCHANGES = (
 
 
 def compile_gru(ranks):
-    # Weights of this size are messages that wait for their receiver.
+    # Messages of this size are only sent once the receiver is ready.
     spec = Spec("GRU", head="steps", hidden=24, layers=2)
     return compile_model(models.build(spec), "--loss=cross-entropy", "--optimizer=adam")
 
@@ -163,11 +165,11 @@ class Soak:
         return mpi.command(ranks, *words)
 
     def prepare(self):
-        """Compiles the programs and runs each scenario once, with no sleeps."""
+        """Compiles the programs and runs each scenario once without sleeps."""
         for scenario in self.scenarios:
             self.data[scenario.name] = save(self.folder / f"{scenario.name}.npz", scenario.arrays())
             for ranks in scenario.ranks:
-                # A copy, since the next build deletes compiled programs.
+                # A copy, because the next build deletes compiled programs.
                 program = self.folder / f"{scenario.name}.{ranks}"
                 self.programs[scenario.name, ranks] = shutil.copy(scenario.compile(ranks), program)
                 saved = self.folder / f"{scenario.name}.{ranks}.onnx"
@@ -176,7 +178,7 @@ class Soak:
                 self.expected[scenario.name, ranks] = saved.read_bytes()
 
     def run(self, number):
-        """Returns what happened, and raises RuntimeError where that must not be."""
+        """Returns the outcome of a run; raises RuntimeError for a failure."""
         draw = random.Random(f"{self.seed}.{number}")
         scenario = draw.choice(self.scenarios)
         ranks, options = draw.choice(scenario.ranks), draw.choice(scenario.variations)
@@ -241,10 +243,10 @@ def end(process):
 
 
 class Load:
-    """Processes that compute without end, one for each core."""
+    """Busy processes, one per core."""
 
     def __enter__(self):
-        # They end with this process, however it ends.
+        # They end with this process, even if it is killed.
         words = [sys.executable, "-c", "import os\nparent = os.getppid()\nwhile os.getppid() == parent: pass"]
         self.processes = [subprocess.Popen(words) for _ in range(os.cpu_count())]
 
@@ -255,7 +257,7 @@ class Load:
 
 
 def soak(runs, seed=0, jobs=1, killed_share=0.0, only="", ranks=RANKS):
-    """Returns the figures; raises RuntimeError at the first run that is not as it must be."""
+    """Returns the figures; raises RuntimeError at the first failed run."""
     scenarios = [scenario.on(ranks) for scenario in make_scenarios() if only in scenario.name]
     scenarios = [scenario for scenario in scenarios if scenario.ranks]
     figures = {"runs": 0, "seed": seed, "hung launcher": 0, "killed": 0, "ended before the kill": 0, "slowest_s": 0.0}

@@ -1,4 +1,4 @@
-"""BatchNormalization in training mode on several ranks: with --sync-bn all is as with one process."""
+"""BatchNormalization in training mode on several ranks; --sync-bn gives one process's results."""
 
 import harness
 import mpi
@@ -34,8 +34,7 @@ def make_model(nodes, arrays, shapes):
 
 
 def stack():
-    """Convolutions with two normalizations between them: cotangents of the first one's statistics go
-    through those of the second one's."""
+    """Two normalizations: the statistics' cotangents of the first pass through the second."""
     rng = np.random.default_rng(1)
     nodes = [
         helper.make_node("Conv", ["x", "w1"], ["a"]),
@@ -67,9 +66,9 @@ def train(tmp_path, ranks, program, data, name, *options, mapping="lanes"):
 
 
 SETTINGS = {
-    # Shares of 3, 3 and 2, and at the end of 2, 2 and 1.
+    # Ranks have 3, 3 and 2 samples; in the last batch 2, 2 and 1.
     "uneven": ["--batch", 8, "--epochs", 2],
-    # One rank of three has no sample.
+    # One of three ranks has no sample.
     "alone": ["--batch", 2, "--epochs", 1],
     "accumulated": ["--batch", 2, "--accumulate", 3, "--epochs", 2],
     "validated": ["--batch", 8, "--epochs", 2, "--val-split", 0.2, "--ema", 0.9, "--clip-norm", 0.05],
@@ -77,11 +76,11 @@ SETTINGS = {
 
 
 @pytest.mark.parametrize("setting", SETTINGS)
-def test_as_one_process(tmp_path, setting):
+def test_sync_bn_matches_one_process(tmp_path, setting):
     options = ["--ignore-index=3", "--optimizer=sgd", "--sync-bn"]
     program = compile_model(stack(), *options, "--backward=sequential")
     options = SETTINGS[setting]
-    # Ranks count nothing of what they have; when batches are accumulated, so do all ranks.
+    # Some ranks have only ignored samples; with --accumulate, so do all ranks in one batch.
     ignored = [0, 1, 2, 4, 5, 9] if "--accumulate" in options else [1, 4, 9]
     data = save(tmp_path / "d.npz", samples(21, ignored))
     alone = train(tmp_path, 0, program, data, "alone.onnx", *options)
@@ -96,7 +95,7 @@ def test_as_one_process(tmp_path, setting):
 
 
 def wide():
-    """More channels than the first message of an exchange holds."""
+    """More channels than fit into the first message of an exchange."""
     rng = np.random.default_rng(2)
     nodes = [
         helper.make_node("MatMul", ["x", "w1"], ["a"]),
@@ -119,8 +118,8 @@ def test_many_channels(tmp_path, options):
     mpi.check_close(train(tmp_path, 3, program, data, "together.onnx", *words), alone)
 
 
-def test_one_process_needs_no_option(tmp_path):
-    """Without ranks the option changes no bit."""
+def test_sync_bn_has_no_effect_on_one_process(tmp_path):
+    """Without ranks, the option does not change results."""
     data, saved = save(tmp_path / "d.npz", samples(12)), []
     for options in ([], ["--sync-bn"]):
         program = compile_model(stack(), "--optimizer=sgd", "--backward=sequential", *options)
@@ -129,7 +128,7 @@ def test_one_process_needs_no_option(tmp_path):
 
 
 @pytest.mark.parametrize("order", ["reverse-first:2", "defer:2:1"])
-def test_orders_of_the_backward_pass(tmp_path, order):
+def test_sync_bn_with_backward_order(tmp_path, order):
     data, saved = save(tmp_path / "d.npz", samples(12)), []
     for options in ([], [f"--backward-order={order}"]):
         words = ["--optimizer=sgd", "--backward=sequential", "--sync-bn", *options]
@@ -139,7 +138,7 @@ def test_orders_of_the_backward_pass(tmp_path, order):
 
 
 def reference(x, target, shares):
-    """Epochs of SGD on one batch of normalized numbers, in float64; each share has its statistics."""
+    """Epochs of SGD on one normalized batch in float64; each share has its own statistics."""
     p = {name[:-1]: array.astype(np.float64) for name, array in start_values(1, 3).items()}
     for _ in range(3):
         sums = {"scale": 0, "bias": 0}
@@ -149,7 +148,7 @@ def reference(x, target, shares):
             error = normal * p["scale"][:, None] + p["bias"][:, None] - target[share]
             sums["scale"] += 2 * (error * normal).sum((0, 2)) / target.size
             sums["bias"] += 2 * error.sum((0, 2)) / target.size
-        # The loop ends with the first share.
+        # Running statistics are updated with the first share only.
         p["mean"] = MOMENTUM * p["mean"] + (1 - MOMENTUM) * mean
         p["var"] = MOMENTUM * p["var"] + (1 - MOMENTUM) * var
         p |= {name: p[name] - RATE * sums[name] for name in sums}
@@ -161,8 +160,11 @@ def reference(x, target, shares):
     [["--sync-bn"], [], ["--target=cuda", "--emulate"]],
     ids=["of-all-samples", "of-each-rank", "of-each-rank-emulated"],
 )
-def test_statistics_of_ranks(tmp_path, options):
-    """Those of all samples, or of the samples of each rank; running ones are the first rank's."""
+def test_statistics_with_and_without_sync_bn(tmp_path, options):
+    """With --sync-bn, all samples are normalized together; otherwise each rank normalizes its own.
+
+    The first rank saves its running statistics.
+    """
     rng = np.random.default_rng(5)
     x = rng.normal(0.4, 1.7, (7, 3, 5)).astype(np.float32)
     target = rng.normal(0, 1, x.shape).astype(np.float32)
@@ -177,8 +179,8 @@ def test_statistics_of_ranks(tmp_path, options):
         np.testing.assert_allclose(found[f"{name}1"], array, rtol=2e-5, err_msg=name)
 
 
-def test_a_rank_that_counts_nothing_keeps_its_statistics(tmp_path):
-    """The first rank, whose running statistics are saved, has the first two samples."""
+def test_running_statistics_of_rank_with_ignored_samples(tmp_path):
+    """The first rank, which saves its running statistics, has only ignored samples."""
     data = save(tmp_path / "d.npz", samples(4, ignored=[0, 1]))
     for options, isKept in ([], True), (["--sync-bn"], False):
         program = compile_model(stack(), "--ignore-index=3", "--optimizer=sgd", *options)
@@ -188,7 +190,7 @@ def test_a_rank_that_counts_nothing_keeps_its_statistics(tmp_path):
             assert np.array_equal(found[name], start[name]) == isKept, name
 
 
-def test_all_ranks_validate_by_the_statistics_that_are_saved(tmp_path):
+def test_validation_uses_saved_statistics(tmp_path):
     data = save(tmp_path / "d.npz", samples(21))
     program = compile_model(stack(), "--optimizer=sgd", "--backward=sequential")
     log = tmp_path / "log"

@@ -1,4 +1,4 @@
-"""A rank that fails ends all of them."""
+"""A failure of one rank ends all ranks."""
 
 import json
 import os
@@ -40,7 +40,7 @@ def wait_for(path, process):
 
 
 def ranks_of(launcher):
-    """The processes that mpirun has started, whatever they are."""
+    """Returns all processes that mpirun has started."""
     children = f"/proc/{launcher.pid}/task/{launcher.pid}/children"
     with open(children) as file:
         return [int(word) for word in file.read().split()]
@@ -67,15 +67,15 @@ def test_stopped_rank(tmp_path, data, stopped):
     os.kill(ranks_of(process)[stopped], signal.SIGSTOP)
     lines = errors(mpi.wait(process))
     assert process.returncode != 0
-    # Without rank 0 nobody prevents others from reporting the same on a busy machine.
+    # If rank 0 is stopped, other ranks on a busy machine may report the same error.
     assert len(lines) == 1 or stopped == 0
     assert f" rank {stopped} " in lines[0].partition("waited")[2].partition(" epoch ")[0]
     assert "--stall-timeout=3" in lines[0]
     resume(data, checkpoint)
 
 
-def test_runs_that_are_stopped_for_longer_go_on(tmp_path, data):
-    """The time in which all ranks were stopped does not count."""
+def test_suspended_run_continues(tmp_path, data):
+    """Time during which all ranks are stopped does not count towards --stall-timeout."""
     saved = tmp_path / "m.onnx"
     words = ["train", "--data", data, "--epochs", 2000, *OPTIONS, "--quiet", "--save", saved]
     process = mpi.start(2, mpi.fake(), *words, "--stall-timeout", 1)
@@ -89,10 +89,10 @@ def test_runs_that_are_stopped_for_longer_go_on(tmp_path, data):
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_interrupted(tmp_path, data, number):
+def test_interrupt(tmp_path, data, number):
     checkpoint = tmp_path / "c"
     words = ["train", "--data", data, "--epochs", 10**9, *OPTIONS, "--checkpoint", checkpoint]
-    # mpirun reads no output while it waits for ranks to end: lines of a thousand epochs would not fit.
+    # mpirun does not read output while it waits for ranks to end; a thousand lines would block.
     process = mpi.start(2, mpi.fake(), *words, "--quiet")
     wait_for(checkpoint, process)
     process.send_signal(number)
@@ -113,7 +113,7 @@ def test_bad_data_on_one_rank(tmp_path, data):
     assert line.startswith("error: rank 1: ") and "bad.npz" in line
 
 
-def test_error_that_all_ranks_find(tmp_path):
+def test_error_on_all_ranks_is_reported_once(tmp_path):
     result = mpi.run(3, mpi.fake(), "train", "--data", tmp_path / "none.npz")
     assert result.returncode == 1
     [line] = errors(result.stderr)
@@ -127,7 +127,7 @@ def test_wrong_usage(data):
     assert "allreduce" in line
 
 
-def test_loss_that_is_not_finite(tmp_path, data):
+def test_nonfinite_loss(tmp_path, data):
     checkpoint = tmp_path / "c"
     words = ["train", "--data", data, "--epochs", 50, "--batch", 16, "--lr", 1e38]
     result = mpi.run(3, mpi.fake(), *words, "--weight-decay", 1e5, "--checkpoint", checkpoint)

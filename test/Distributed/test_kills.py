@@ -1,4 +1,4 @@
-"""What is left of a run on eight ranks, of which some are killed, ends in the undisturbed bits."""
+"""Training on eight ranks, some of which are killed, ends with the bits of an undisturbed run."""
 
 import kills
 import mpi
@@ -12,6 +12,6 @@ def test_three_kills(tmp_path):
     program = compile_model(stack(), "--optimizer=adam", "--backward=sequential", "--sync-bn")
     data = save(tmp_path / "d.npz", samples(61))
     options = ["--epochs", 6, "--batch", 16, "--lr", 0.01, "--checkpoint-every", 1]
-    # How long an end may take test_failures.py says; eight ranks on a busy machine take longer.
+    # test_failures.py tests how fast ranks end; eight ranks on a busy machine take longer.
     figures = kills.disturb(program, data, 8, options, seed=1, kills=3, patience=100)
     assert figures["kills"] == 3 and figures["rounds"] >= 1

@@ -1,4 +1,4 @@
-"""Interlocked modules on ranks of their own compute the bits of one process."""
+"""Interlocked modules on separate ranks give the results of one process bit for bit."""
 
 import functools
 import json
@@ -57,7 +57,7 @@ CASES += [("dense", 2, "sum"), ("dense", 3, "mean"), ("gru", 1, "last"), ("gru",
 
 
 @pytest.mark.parametrize("kind, window, combine", CASES)
-def test_bits_of_one_process(tmp_path, compiled, kind, window, combine):
+def test_ranks_match_one_process(tmp_path, compiled, kind, window, combine):
     data = save(tmp_path / "data.npz", samples(kind))
     program = compiled(kind, f"--interlock={window}", f"--interlock-combine={combine}")
     alone = train(tmp_path, 0, program, data, "alone", "--batch", 8)
@@ -65,16 +65,16 @@ def test_bits_of_one_process(tmp_path, compiled, kind, window, combine):
 
 
 @pytest.mark.parametrize("kind, window", [("dense", 1), ("gru", 2)])
-def test_a_program_without_stages_agrees(tmp_path, compiled, kind, window):
-    """The whole step of a program is the same computation in another order."""
+def test_ranks_match_program_without_stages(tmp_path, compiled, kind, window):
+    """A program without stages runs the same computation in a different order."""
     data = save(tmp_path / "data.npz", samples(kind))
     train(tmp_path, COUNT, compiled(kind, f"--interlock={window}"), data, "ranks", "--batch", 8)
     train(tmp_path, 0, compile_chain(kind, f"--interlock={window}"), data, "whole", "--batch", 8)
     mpi.check_close(tmp_path / "ranks.onnx", tmp_path / "whole.onnx")
 
 
-def test_modules_of_ranks_with_shares_of_the_samples(tmp_path):
-    """Without --pipeline ranks have shares of the samples, as with other models."""
+def test_data_parallel_ranks_without_pipeline(tmp_path):
+    """Without --pipeline, ranks share the samples as with other models."""
     data = save(tmp_path / "data.npz", samples("dense"))
     program = compile_chain("dense", "--interlock=2")
     train(tmp_path, 0, program, data, "alone", "--batch", 8)
@@ -83,7 +83,7 @@ def test_modules_of_ranks_with_shares_of_the_samples(tmp_path):
 
 
 @pytest.mark.parametrize("start, window, combine, expected", GOLDEN)
-def test_golden_values(tmp_path, start, window, combine, expected):
+def test_gradients_match_expected_values(tmp_path, start, window, combine, expected):
     heads = [f"y{i}" for i in range(1, len(start))]
     losses = ",".join(["cross-entropy"] * len(heads) + ["none"])
     program = compile_model(
@@ -101,8 +101,8 @@ def test_golden_values(tmp_path, start, window, combine, expected):
     np.testing.assert_allclose(found["h1"], [1 - start[0] / 2, 1 + start[0] / 2], rtol=1e-6)
 
 
-def test_bits_with_settings(tmp_path, compiled):
-    """Rates, averages and states of the optimizer are those of the parameters of a module."""
+def test_training_options_match_one_process(tmp_path, compiled):
+    """Learning rates, averages and optimizer states follow the parameters of each module."""
     data = save(tmp_path / "data.npz", samples("dense"))
     program = compiled("dense", "--interlock=2", "--optimizer=adamw")
     options = ["--batch", 8, "--val-split", 0.2, "--ema", 0.9, "--lr-for", "^w0=0.02", "--lr-schedule"]
@@ -114,15 +114,15 @@ def test_bits_with_settings(tmp_path, compiled):
 
 
 @pytest.mark.parametrize("parts", [["--accumulate", 2], ["--microbatches", 4]])
-def test_bits_of_updates_of_several_batches(tmp_path, compiled, parts):
+def test_accumulation_and_microbatches_match_one_process(tmp_path, compiled, parts):
     data = save(tmp_path / "data.npz", samples("dense"))
     program = compiled("dense", "--interlock=2")
     alone = train(tmp_path, 0, program, data, "alone", "--batch", 8, *parts)
     check_same(train(tmp_path, COUNT, program, data, "ranks", "--batch", 8, *parts), alone)
 
 
-def test_weights_of_positions(tmp_path, compiled):
-    """The losses of some batches count nothing."""
+def test_position_weights(tmp_path, compiled):
+    """In some batches, all losses have zero weight."""
     arrays = samples("dense")
     rng = np.random.default_rng(4)
     for name in HEADS:
@@ -135,8 +135,8 @@ def test_weights_of_positions(tmp_path, compiled):
     check_same(train(tmp_path, COUNT, program, data, "ranks", *options), alone)
 
 
-def test_clipped(tmp_path, compiled):
-    """The norm is that of all modules."""
+def test_clip_norm(tmp_path, compiled):
+    """Clipping uses the norm over all modules."""
     data = save(tmp_path / "data.npz", samples("dense"))
     program = compiled("dense", "--interlock=2")
     free, _ = train(tmp_path, 0, program, data, "free", "--batch", 8)
@@ -162,7 +162,7 @@ def test_resumed(tmp_path, compiled, first, second):
 
 
 def parts_of(folder, program, data, *options):
-    """By rank, the beginnings and ends of its forward and backward parts, by the number of the step."""
+    """Returns for each rank the start and end times of its forward and backward parts by step."""
     trace = folder / "t.json"
     words = ["train", "--data", data, *SETTINGS, "--batch", 4, "--epochs", 1, "--trace", trace]
     harness.check_succeeded(mpi.run(COUNT, program, *words, *options))
@@ -177,13 +177,16 @@ LATENCY = 0.02
 
 
 @pytest.mark.parametrize("window", [1, 2, 4])
-def test_modules_wait_for_as_many_as_they_follow(tmp_path, compiled, window):
-    """Over a slow network, a module begins its next step before the module behind those that it follows has
-    ended this one, and not before the last one that it follows has its loss."""
+def test_modules_wait_for_their_window(tmp_path, compiled, window):
+    """A module runs ahead of distant modules, but waits for the modules that it follows.
+
+    Over a slow network, a module starts its next step before the module after its window has
+    finished the current one, and after the last module of its window has computed its loss.
+    """
     data = save(tmp_path / "data.npz", samples("dense"))
     parts = parts_of(tmp_path, compiled("dense", f"--interlock={window}"), data, "--throttle", f"10,{LATENCY}")
     assert len(parts[0]) == 20
-    # No module is ahead of another by more than twice as many steps as there are modules.
+    # No module is ahead of another by more than 2 * COUNT steps.
     for step in range(2 * COUNT - 1):
         begin = parts[0][f"F {step + 1}"][0]
         if window < COUNT:
@@ -191,22 +194,25 @@ def test_modules_wait_for_as_many_as_they_follow(tmp_path, compiled, window):
         assert begin > parts[window - 1][f"F {step}"][1] or window == 1
 
 
-def test_periods_of_windows(tmp_path, compiled):
-    """N modules pass activations and cotangents on before the first one goes on: 2 (N - 1) latencies a step. That
-    cotangents pass one by one makes it so for N = 3: all of a step at once would pass all four modules."""
+def test_step_time_of_windows(tmp_path, compiled):
+    """With a window of N modules, a step takes 2 (N - 1) latencies.
+
+    For N = 3, this requires sending cotangents one by one; sent together, they would pass through
+    all four modules.
+    """
     data = save(tmp_path / "data.npz", samples("dense"))
     for window in (1, 2, 3):
         program = compiled("dense", f"--interlock={window}")
         first = parts_of(tmp_path, program, data, "--throttle", f"10,{LATENCY}")[0]
-        # Those before the module is as far ahead of others as it may be, and waits to hear of them.
+        # Only use the steps before the module reaches its maximum lead and waits for the others.
         steps = 2 * COUNT - 1
         period = (first[f"F {steps}"][0] - first["F 1"][0]) / (steps - 1) / 1e6
         assert period > 2 * (window - 1) * LATENCY
         assert period < (2 * (window - 1) + 1.5) * LATENCY
 
 
-def test_diverging(tmp_path, compiled):
-    """The rank of the module that diverges ends all of them."""
+def test_divergence(tmp_path, compiled):
+    """If a module diverges, its rank ends all ranks."""
     data = save(tmp_path / "data.npz", samples("dense"))
     words = ["train", "--data", data, "--batch", 8, "--lr", 1e38]
     result = mpi.run(COUNT, compiled("dense", "--interlock=1"), *words)
@@ -215,8 +221,8 @@ def test_diverging(tmp_path, compiled):
     assert "use a smaller --lr or --clip-norm; nothing was saved" in result.stderr
 
 
-def test_interrupted(tmp_path, compiled):
-    """All modules end after the same step, with a checkpoint that training goes on from."""
+def test_interrupt(tmp_path, compiled):
+    """All modules end after the same step with a checkpoint from which training can resume."""
     data = save(tmp_path / "data.npz", samples("dense"))
     program, kept = compiled("dense", "--interlock=1"), tmp_path / "kept.npz"
     words = ["train", "--data", data, "--batch", 8, *SETTINGS, "--checkpoint", kept, "--quiet"]
@@ -237,14 +243,14 @@ def test_interrupted(tmp_path, compiled):
         (COUNT, ["--exchange=p3"], "--exchange: pipeline stages do not exchange gradients"),
     ],
 )
-def test_refused_at_run_time(tmp_path, compiled, ranks, options, words):
+def test_invalid_training_options_are_refused(tmp_path, compiled, ranks, options, words):
     data = save(tmp_path / "data.npz", samples("dense"))
     program = compiled("dense", "--interlock=2")
     result = mpi.run(ranks, program, "train", "--data", data, "--batch", 16, *options)
     assert words in refused(result)
 
 
-def test_modules_have_no_schedule(tmp_path, compiled):
+def test_pipeline_schedule_is_refused(tmp_path, compiled):
     data = save(tmp_path / "data.npz", samples("dense"))
     result = mpi.run(0, compiled("dense", "--interlock=2"), "train", "--data", data, "--pipeline-schedule=gpipe")
     assert result.returncode == 2
@@ -264,7 +270,7 @@ def test_refused_options(tmp_path, options, words):
 
 
 def normalized():
-    """A module with BatchNormalization in training mode, and one without, each with a head."""
+    """One module with BatchNormalization in training mode and one without, each with a head."""
     rng = np.random.default_rng(6)
     shapes = {"k": (6, 6), "l": (6, 6), "u0": (6, 4), "u1": (6, 4), "u2": (6, 4)}
     arrays = {name: rng.standard_normal(shape).astype(np.float32) / 2 for name, shape in shapes.items()}
@@ -287,7 +293,7 @@ def normalized():
 
 @pytest.mark.parametrize("window", [1, 2, 3])
 def test_running_statistics(tmp_path, window):
-    """Each module updates its own; validation and saved models have all."""
+    """Each module updates its own statistics; validation and saved models use all of them."""
     arrays = samples("dense")
     del arrays["target.y3"]
     data = save(tmp_path / "data.npz", arrays)
@@ -307,8 +313,8 @@ def tied(first, second):
     return model
 
 
-def test_a_parameter_of_neighbours(tmp_path):
-    """The rank that has it also computes what the next module does with it."""
+def test_parameter_shared_by_adjacent_modules(tmp_path):
+    """The rank that owns a parameter also does the next module's computations with it."""
     data = save(tmp_path / "data.npz", samples("dense"))
     options = ["--interlock=2", f"--loss-on={','.join(HEADS)}"]
     program = compile_model(tied("w1", "w2"), *options, f"--pipeline={COUNT}")
@@ -316,7 +322,7 @@ def test_a_parameter_of_neighbours(tmp_path):
     check_same(train(tmp_path, COUNT, program, data, "ranks", "--batch", 8), alone)
 
 
-def test_a_parameter_of_distant_modules_is_refused(tmp_path):
+def test_parameter_shared_by_distant_modules_is_refused(tmp_path):
     options = ["--distributed=mpi", "--interlock=2", f"--loss-on={','.join(HEADS)}", "--pipeline=4"]
     words = 'a module needs parameters that no other module has, found "w1" in stages 1 and 2'
     harness.check_refused(tied("w1", "w3"), tmp_path, options, 1, words)

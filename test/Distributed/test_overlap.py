@@ -1,4 +1,4 @@
-"""Gradients travel while steps compute: the same bits, no staleness, and who waits for what."""
+"""Gradient exchange overlaps with computation: identical results, no staleness, expected waits."""
 
 import json
 
@@ -12,7 +12,7 @@ from onnx import TensorProto, helper, numpy_helper
 from test_programs import compile_model
 
 OPTIONS = ["--lr", 0.01, "--seed", 3, "--mapping=lanes"]
-# 21 samples on three ranks: shares of 3, 3 and 2, then of 2, 2 and 1.
+# 21 samples on three ranks: 3, 3 and 2 samples, then 2, 2 and 1.
 SAMPLES = 21
 
 
@@ -43,7 +43,7 @@ SETTINGS = {
 
 
 @pytest.mark.parametrize("setting", SETTINGS)
-def test_no_exchange_changes_a_bit(tmp_path, stack, setting):
+def test_exchange_does_not_change_results(tmp_path, stack, setting):
     sizes = dict(SETTINGS[setting])
     options = sizes.pop("options", [])
     saved = [tmp_path / f"{i}.onnx" for i in range(5)]
@@ -57,7 +57,7 @@ def test_no_exchange_changes_a_bit(tmp_path, stack, setting):
     mpi.check_close(saved[0], tmp_path / "one.onnx", 1e-5)
 
 
-def test_a_checkpoint_has_the_whole_update(tmp_path, stack):
+def test_checkpoint_contains_complete_update(tmp_path, stack):
     whole, resumed, checkpoint = tmp_path / "w.onnx", tmp_path / "r.onnx", tmp_path / "c"
     train(2, stack, whole, "--exchange=p3")
     options = ["--exchange=p3", "--checkpoint", checkpoint, "--checkpoint-every", 1]
@@ -67,7 +67,7 @@ def test_a_checkpoint_has_the_whole_update(tmp_path, stack):
 
 
 def root():
-    """y = sqrt(x w) + b, at a w of 0, where the derivative is infinite."""
+    """y = sqrt(x w) + b at w = 0, where the derivative is infinite."""
     tensors = [numpy_helper.from_array(np.zeros(3, np.float32), name) for name in "wb"]
     nodes = [
         helper.make_node("Mul", ["x", "w"], ["a"]),
@@ -79,7 +79,7 @@ def root():
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
 
 
-def test_the_step_of_a_gradient_that_is_not_finite_is_named(tmp_path):
+def test_message_names_step_of_nonfinite_gradient(tmp_path):
     program = compile_model(root(), "--loss=mse")
     x = np.ones((32, 3), np.float32)
     words = [program, "train", "--data", save(tmp_path / "d.npz", {"x": x, "target": x}), "--batch", 8]
@@ -93,7 +93,7 @@ def test_the_step_of_a_gradient_that_is_not_finite_is_named(tmp_path):
 
 def events_of(tmp_path, stack, kind):
     trace = tmp_path / f"{kind}.json"
-    # A network on which an exchange takes longer than a step.
+    # On this network, an exchange takes longer than a step.
     options = [f"--exchange={kind}", "--slice", 20, "--throttle=0.002,0", "--trace", trace]
     train(2, stack, tmp_path / "m.onnx", *options)
     events = json.loads(trace.read_text())["traceEvents"]
@@ -108,11 +108,11 @@ def inside(event, steps):
     "kind, gives, waits",
     [("barrier", False, False), ("allreduce", True, False), ("p3", True, True), ("dear", True, True)],
 )
-def test_what_overlaps_with_steps(tmp_path, stack, kind, gives, waits):
+def test_overlap_of_exchange_and_steps(tmp_path, stack, kind, gives, waits):
     events = events_of(tmp_path, stack, kind)
     steps = [event for event in events if event["name"] == "step"]
     pushes = [event for event in events if event["name"].startswith("push")]
-    # Gradients of upper layers are on their way before those of lower ones are computed.
+    # Gradients of upper layers are sent before those of lower layers are computed.
     assert any(inside({"ts": event["args"]["ready"]}, steps) for event in pushes) == gives
     sums = [event for event in events if event["name"] == "sums"]
     assert sums and any(inside(event, steps) for event in sums) == waits

@@ -1,4 +1,4 @@
-"""Ranks that are the stages of a pipeline compute the bits of one process with the microbatches."""
+"""Ranks as stages of a pipeline give the results of one process with the same microbatches."""
 
 import json
 
@@ -11,7 +11,7 @@ from onnx import TensorProto, helper, numpy_helper
 from test_programs import compile_model, tagged, tagger
 
 SETTINGS = ["--lr", 0.01, "--seed", 3, "--backward=sequential", "--mapping=lanes"]
-# 37 samples: an update of 16, one of 16 and one of a whole microbatch and a single sample.
+# 37 samples: updates of 16 and 16, and one of a full microbatch and a single sample.
 UPDATES = ["--batch", 16, "--microbatches", 4]
 
 
@@ -45,7 +45,7 @@ def dense(sizes=(6, 12, 10, 8, 4), dropout=0.0):
 
 
 def recurrent(layers=3, size=9, features=5, classes=4):
-    """Layers of GRUs, both directions in the first, and a skip past the second."""
+    """GRU layers; the first is bidirectional, and a skip connection bypasses the second."""
     rng = np.random.default_rng(6)
     nodes, arrays, last, width = [], {"both": np.array([0, 0, -1], np.int64)}, "x", features
     for i in range(layers):
@@ -75,14 +75,14 @@ CASES = {
     "dense": (dense, samples((37, 6), 37)),
     "dropout": (lambda: dense(dropout=0.3), samples((37, 6), 37)),
     "recurrent": (recurrent, samples((11, 37, 5), (11, 37))),
-    # Of some microbatches nothing counts.
+    # Some microbatches have zero weight.
     "tagger": (tagger, tagged()),
 }
 
 
 @pytest.fixture(scope="module")
 def compiled():
-    """The program of a case with so many stages, compiled once."""
+    """Returns a function that compiles a case for a number of stages, once."""
     programs = {}
 
     def get(case, stages, *options):
@@ -116,7 +116,7 @@ def check_same(found, expected):
 @pytest.mark.parametrize(
     "case, stages", [("dense", 2), ("dense", 4), ("dropout", 2), ("recurrent", 2), ("recurrent", 3), ("tagger", 2)]
 )
-def test_bits_of_one_process(tmp_path, compiled, case, stages, schedule):
+def test_stages_match_one_process(tmp_path, compiled, case, stages, schedule):
     data = save(tmp_path / "data.npz", CASES[case][1])
     program = compiled(case, stages)
     alone = train(tmp_path, 0, program, data, "alone", "--batch", 4, "--accumulate", 4)
@@ -126,8 +126,8 @@ def test_bits_of_one_process(tmp_path, compiled, case, stages, schedule):
 
 
 @pytest.mark.parametrize("case, stages", [("dense", 4), ("dropout", 2), ("recurrent", 3), ("tagger", 2)])
-def test_bits_with_split_backward(tmp_path, compiled, case, stages):
-    """Where gradients of parameters are formed on their own, at whatever time."""
+def test_split_backward_matches_one_process(tmp_path, compiled, case, stages):
+    """Results do not depend on when the parameter gradients are computed."""
     data = save(tmp_path / "data.npz", CASES[case][1])
     alone = train(tmp_path, 0, compiled(case, stages), data, "alone", *UPDATES)
     program = compiled(case, stages, "--split-backward")
@@ -136,7 +136,7 @@ def test_bits_with_split_backward(tmp_path, compiled, case, stages):
         check_same(train(tmp_path, stages, program, data, schedule, *options), alone)
 
 
-def test_bits_with_settings(tmp_path, compiled):
+def test_training_options_match_one_process(tmp_path, compiled):
     data = save(tmp_path / "data.npz", CASES["recurrent"][1])
     program = compiled("recurrent", 2)
     options = [*UPDATES, "--val-split", 0.2, "--ema", 0.9, "--lr-for", "^w=0.02", "--lr-schedule"]
@@ -147,8 +147,8 @@ def test_bits_with_settings(tmp_path, compiled):
     check_same(train(tmp_path, 2, program, data, "throttled", *throttled), alone)
 
 
-def test_clipped(tmp_path, compiled):
-    """The norm is that of all stages."""
+def test_clip_norm(tmp_path, compiled):
+    """Clipping uses the norm over all stages."""
     data = save(tmp_path / "data.npz", CASES["dense"][1])
     program = compiled("dense", 2)
     options = [*UPDATES, "--clip-norm", 0.05]
@@ -175,7 +175,7 @@ def test_resumed(tmp_path, compiled, first, second):
 
 
 def computed(folder, program, data, *options):
-    """The parts of microbatches in the order in which each of two ranks computes them."""
+    """Returns the parts of microbatches in the order in which each of two ranks computes them."""
     trace = folder / "t.json"
     words = ["train", "--data", data, *SETTINGS, *UPDATES, "--epochs", 1, "--trace", trace]
     harness.check_succeeded(mpi.run(2, program, *words, *options))
@@ -184,8 +184,8 @@ def computed(folder, program, data, *options):
     return [[event["name"] for event in own if event["pid"] == rank] for rank in (0, 1)]
 
 
-def test_order(tmp_path, compiled):
-    """1F1B on two stages: the first one is a microbatch ahead, the last one never."""
+def test_order_of_1f1b(tmp_path, compiled):
+    """1F1B on two stages: only the first stage is one microbatch ahead."""
     data = save(tmp_path / "data.npz", CASES["dense"][1])
     first, last = computed(tmp_path, compiled("dense", 2), data)
     assert first[:8] == ["F 0", "F 1", "B 0", "F 2", "B 1", "F 3", "B 2", "B 3"]
@@ -193,7 +193,7 @@ def test_order(tmp_path, compiled):
 
 
 def test_order_of_zero_bubble(tmp_path, compiled):
-    """ZB-H1: the last stage forms gradients of parameters one microbatch late, and at the end."""
+    """ZB-H1: the last stage delays parameter gradients by one microbatch, and more at the end."""
     data = save(tmp_path / "data.npz", CASES["dense"][1])
     program = compiled("dense", 2, "--split-backward")
     first, last = computed(tmp_path, program, data, "--pipeline-schedule=zb-h1")
@@ -203,7 +203,10 @@ def test_order_of_zero_bubble(tmp_path, compiled):
 
 
 def count_waits(folder, program, data, *options):
-    """How often two ranks wait for each other's numbers, those of the start and the end in it, in an epoch of 10 updates."""
+    """Returns the number of exchanges of scalars between two ranks, in an epoch of 10 updates.
+
+    The exchanges at the start and the end are included.
+    """
     trace = folder / "t.json"
     words = ["train", "--data", data, *SETTINGS, "--batch", 4, "--microbatches", 2, "--trace", trace]
     harness.check_succeeded(mpi.run(2, program, *words, *options))
@@ -211,16 +214,16 @@ def count_waits(folder, program, data, *options):
     return sum(event["name"] == "numbers" and event["tid"] == 2 for event in events if event["ph"] == "X")
 
 
-def test_no_barrier(tmp_path, compiled):
-    """The next step begins before an update is known to be finite everywhere, but for the norm of all stages."""
+def test_steps_do_not_wait_for_all_stages(tmp_path, compiled):
+    """The next step starts before all stages report a finite update, except with --clip-norm."""
     data = save(tmp_path / "data.npz", CASES["dense"][1])
     program = compiled("dense", 2)
     assert count_waits(tmp_path, program, data) <= 12
     assert count_waits(tmp_path, program, data, "--clip-norm", 0.05) >= 16
 
 
-def test_the_norm_is_known_behind_the_update(tmp_path, compiled):
-    """Where it is not too large: no rank waits between steps, but behind the first one and before the last, of other microbatches."""
+def test_norm_is_validated_after_the_update(tmp_path, compiled):
+    """Below the limit, ranks only wait for the norm after the first and before the last step."""
     data = save(tmp_path / "data.npz", CASES["dense"][1])
     program, trace = compiled("dense", 2), tmp_path / "t.json"
     words = ["train", "--data", data, *SETTINGS, "--batch", 4, "--microbatches", 2, "--trace", trace]
@@ -237,7 +240,7 @@ def test_the_norm_is_known_behind_the_update(tmp_path, compiled):
 
 
 def uneven(shape, target):
-    """Every second update has samples with larger values, and gradients."""
+    """Every second update has samples with larger values and thus larger gradients."""
     arrays = samples(shape, target)
     scale = np.where(np.arange(37) // 4 % 2 == 0, 0.3, 3).astype(np.float32)
     axis = shape.index(37)
@@ -249,7 +252,7 @@ AHEAD = ["--batch", 4, "--microbatches", 4, "--no-shuffle"]
 
 
 def count_rollbacks(trace, ranks):
-    """Of each rank."""
+    """Returns the number of rollbacks per rank."""
     events = json.loads(trace.read_text())["traceEvents"]
     return [sum(event["name"] == "rollback" and event["pid"] == rank for event in events) for rank in range(ranks)]
 
@@ -264,8 +267,8 @@ def count_rollbacks(trace, ranks):
         ("dense", 2, ["--split-backward", "--pipeline-placement=v"], 0.8, ["zb-v", "gpipe"]),
     ],
 )
-def test_clipped_behind_the_update(tmp_path, compiled, case, stages, options, clip, schedules):
-    """Updates that clipping makes others are taken back, with what followed from them."""
+def test_rollback_of_unclipped_updates(tmp_path, compiled, case, stages, options, clip, schedules):
+    """An update that turns out to need clipping is rolled back with all later computations."""
     shape, target = ((37, 6), 37) if case != "recurrent" else ((11, 37, 5), (11, 37))
     data = save(tmp_path / "data.npz", uneven(shape, target))
     program = compiled(case, stages, *options)
@@ -284,7 +287,7 @@ def test_clipped_behind_the_update(tmp_path, compiled, case, stages, options, cl
         assert len(set(counts)) == 1 and counts[0] >= 4
 
 
-def test_checkpoints_have_validated_updates(tmp_path, compiled):
+def test_checkpoints_contain_validated_updates(tmp_path, compiled):
     data = save(tmp_path / "data.npz", uneven((37, 6), 37))
     program, trace = compiled("dense", 2), tmp_path / "t.json"
     words = [*AHEAD, "--clip-norm", 0.8]
@@ -295,7 +298,7 @@ def test_checkpoints_have_validated_updates(tmp_path, compiled):
 
 
 def steep():
-    """The loss is finite; the gradient of w, which the first stage finds, is not."""
+    """The loss is finite, but the gradient of w, which the first stage computes, is not."""
     rng = np.random.default_rng(8)
     arrays = {"w": np.full((6, 4), 1e-30, np.float32)}
     arrays["v"] = (1e10 * rng.normal(0, 1, (4, 4))).astype(np.float32)
@@ -306,7 +309,7 @@ def steep():
     return make_model(nodes, arrays, {"x": ["B", 6]}, {"y": ["B", 4]})
 
 
-def test_gradient_of_one_stage(tmp_path):
+def test_nonfinite_gradient_of_one_stage(tmp_path):
     x = np.full((37, 6), 1e30, np.float32)
     data = save(tmp_path / "data.npz", {"x": x, "target": np.arange(37) % 4})
     program = compile_model(steep(), "--pipeline=2")
@@ -315,7 +318,7 @@ def test_gradient_of_one_stage(tmp_path):
     assert 'epoch 1, batch 1 (step 1): the gradient of \'w\' is' in result.stderr
 
 
-def test_diverging(tmp_path, compiled):
+def test_divergence(tmp_path, compiled):
     data = save(tmp_path / "data.npz", CASES["recurrent"][1])
     words = ["train", "--data", data, *UPDATES, "--epochs", 30, "--lr", 1e38]
     result = mpi.run(2, compiled("recurrent", 2), *words)
@@ -331,7 +334,7 @@ def test_diverging(tmp_path, compiled):
         (0, ["--microbatches", 3], "--microbatches: found 3, which does not divide the 16 samples"),
     ],
 )
-def test_refused_at_run_time(tmp_path, compiled, ranks, options, words):
+def test_invalid_training_options_are_refused(tmp_path, compiled, ranks, options, words):
     data = save(tmp_path / "data.npz", CASES["recurrent"][1])
     result = mpi.run(ranks, compiled("recurrent", 2), "train", "--data", data, "--batch", 16, *options)
     assert words in refused(result)
@@ -344,7 +347,7 @@ def test_refused_at_run_time(tmp_path, compiled, ranks, options, words):
         (["--pipeline-schedule=zb-h1"], "zb-h1 needs a program of --pipeline=2 --split-backward; the stages of this one go with gpipe and 1f1b"),
     ],
 )
-def test_refused_words(tmp_path, compiled, options, words):
+def test_incompatible_training_options_are_refused(tmp_path, compiled, options, words):
     data = save(tmp_path / "data.npz", CASES["dense"][1])
     result = mpi.run(0, compiled("dense", 2), "train", "--data", data, *options)
     assert result.returncode == 2

@@ -1,4 +1,4 @@
-"""Ranks with several stages of a pipeline compute the bits of one process with the microbatches."""
+"""Ranks with several pipeline stages give the results of one process with the same microbatches."""
 
 import collections
 import json
@@ -13,14 +13,14 @@ from test_pipeline import CASES, SETTINGS, UPDATES, check_same, compiled, dense,
 __all__ = ["compiled"]
 
 V = ["--pipeline-placement=v", "--split-backward"]
-# Of some microbatches nothing counts.
+# Some microbatches have zero weight.
 COUNTED = (np.random.default_rng(9).random(37) < 0.4).astype(np.float32)
 CASES["weighted"] = (dense, samples((37, 6), 37) | {"weight": COUNTED})
 CASES["deep"] = (lambda: dense(sizes=(6, 5, 7, 9, 8, 6, 5, 6, 4)), samples((37, 6), 37))
 
 
 @pytest.mark.parametrize("case, ranks", [("dense", 2), ("deep", 4), ("dropout", 2), ("recurrent", 2), ("weighted", 2)])
-def test_bits_of_a_v(tmp_path, compiled, case, ranks):
+def test_v_placement_matches_one_process(tmp_path, compiled, case, ranks):
     data = save(tmp_path / "data.npz", CASES[case][1])
     program = compiled(case, ranks, *V)
     alone = train(tmp_path, 0, program, data, "alone", "--batch", 4, "--accumulate", 4)
@@ -40,7 +40,7 @@ def test_bits_of_a_v(tmp_path, compiled, case, ranks):
         ("dense", 4, [], "ooo"),
     ],
 )
-def test_bits_of_groups(tmp_path, compiled, case, ranks, placement, schedule):
+def test_placements_match_one_process(tmp_path, compiled, case, ranks, placement, schedule):
     data = save(tmp_path / "data.npz", CASES[case][1])
     program = compiled(case, ranks, *placement, "--split-backward")
     alone = train(tmp_path, 0, program, data, "alone", *UPDATES)
@@ -50,7 +50,7 @@ def test_bits_of_groups(tmp_path, compiled, case, ranks, placement, schedule):
 
 
 @pytest.mark.parametrize("schedule", ["zb-1p", "zb-2p", "auto"])
-def test_bits_of_a_search(tmp_path, compiled, schedule):
+def test_searched_schedule_matches_one_process(tmp_path, compiled, schedule):
     data = save(tmp_path / "data.npz", CASES["recurrent"][1])
     program = compiled("recurrent", 2, "--split-backward")
     alone = train(tmp_path, 0, program, data, "alone", *UPDATES)
@@ -60,7 +60,7 @@ def test_bits_of_a_search(tmp_path, compiled, schedule):
 
 
 def computed(folder, ranks, program, data, *options, microbatches=4):
-    """The operations of each rank, in the order in which it begins them: part, microbatch, stage."""
+    """Returns the operations of each rank in order: part, microbatch, stage."""
     trace = folder / "t.json"
     words = ["train", "--data", data, *SETTINGS, "--batch", 16, "--microbatches", microbatches, "--epochs", 3, "--trace", trace]
     result = mpi.run(ranks, program, *words, *options)
@@ -74,26 +74,26 @@ def computed(folder, ranks, program, data, *options, microbatches=4):
 
 
 def held(operations, stages):
-    """The most microbatches at a time, each counted by the share of the rank's stages that have it."""
+    """Returns the maximum number of microbatches held at a time per stage of the rank."""
     count = most = 0
     for index, (part, *place) in enumerate(operations):
         count += part == "F"
         most = max(most, count)
-        # Where B forms the gradients as well (1f1b, which `auto` may choose), no W follows.
+        # If B also computes parameter gradients (1f1b, which `auto` may choose), no W follows.
         later = (other for other, *its in operations[index + 1 :] if its == place)
         count -= part == "W" or (part == "B" and next(later, None) != "W")
     return most / stages
 
 
-def test_stages_of_a_v(tmp_path, compiled):
-    """Rank r has the stages r and 2P - 1 - r, and v-min keeps a third of the memory."""
+def test_stages_of_v_placement(tmp_path, compiled):
+    """Rank r has the stages r and 2P - 1 - r, and v-min uses a third of the memory."""
     data = save(tmp_path / "data.npz", CASES["deep"][1])
     program = compiled("deep", 4, *V)
     ranks, _ = computed(tmp_path, 4, program, data, "--pipeline-schedule=v-min", microbatches=16)
     for rank, operations in enumerate(ranks):
         assert {stage for _, _, stage in operations} == {rank, 7 - rank}
         assert held(operations, 2) <= 4 / 3 + 1
-    # The first microbatch turns round on the last rank.
+    # The first microbatch turns around on the last rank.
     assert [operation for operation in ranks[3] if operation[0] != "W" and operation[1] == 0][:4] == [
         ("F", 0, 3),
         ("F", 0, 4),
@@ -102,8 +102,8 @@ def test_stages_of_a_v(tmp_path, compiled):
     ]
 
 
-def test_described_stages(compiled):
-    """For a sample, by hand: 2 FLOPs an element of the weights forward, for cotangents (not in the first stage) and W."""
+def test_info_describes_stages(compiled):
+    """Expected FLOPs per sample: 2 per weight for forward, cotangents (not in stage 0) and W."""
     described = json.loads(harness.run(compiled("dense", 2, *V), "info").stdout)
     assert described["pipeline"] == 2
     stages = described["stages"]
@@ -114,7 +114,7 @@ def test_described_stages(compiled):
     assert stages[0]["cotangents"] < 2 * 6 * 12 <= stages[1]["cotangents"]
 
 
-def test_stages_of_groups(tmp_path, compiled):
+def test_stages_of_modulo_placement(tmp_path, compiled):
     data = save(tmp_path / "data.npz", CASES["deep"][1])
     program = compiled("deep", 2, "--pipeline-placement=modulo:2", "--split-backward")
     ranks, _ = computed(tmp_path, 2, program, data)

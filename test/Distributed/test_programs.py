@@ -1,4 +1,4 @@
-"""Compiled programs on several ranks: weights of positions, segments, what ranks cannot share."""
+"""Compiled programs on several ranks: position weights, TBPTT segments, and refused models."""
 
 import harness
 import models
@@ -22,7 +22,7 @@ def compile_model(model, *options):
 
 
 def tagger():
-    """Classes at every step: y[t] = tanh(x[t] W) V, as a graph of products."""
+    """A classifier per time step: y[t] = tanh(x[t] W) V, as a graph of matrix products."""
     rng = np.random.default_rng(1)
     tensors = [
         numpy_helper.from_array(rng.normal(0, 0.5, shape).astype(np.float32), name)
@@ -46,7 +46,7 @@ def tagger():
 def tagged(count=37, steps=5):
     rng = np.random.default_rng(2)
     weight = rng.integers(0, 3, (count, steps)).astype(np.float32)
-    # Whole shares of ranks count nothing.
+    # All samples of some ranks have zero weight.
     weight[rng.permutation(count)[: count // 2]] = 0
     return {
         "x": rng.normal(0, 1, (count, steps, 3)).astype(np.float32),
@@ -65,12 +65,12 @@ def check_as_alone(tmp_path, program, data, ranks, *options):
 
 
 @pytest.mark.parametrize("ranks", [2, 3])
-def test_weights_of_positions(tmp_path, ranks):
+def test_position_weights(tmp_path, ranks):
     program = compile_model(tagger(), "--ignore-index=3", "--optimizer=sgd")
     check_as_alone(tmp_path, program, save(tmp_path / "d.npz", tagged()), ranks, "--no-shuffle")
 
 
-def test_positions_without_any_weight(tmp_path):
+def test_batch_with_zero_weight(tmp_path):
     program = compile_model(tagger(), "--ignore-index=3", "--optimizer=sgd")
     arrays = tagged()
     arrays["weight"][8:16] = 0
@@ -89,7 +89,7 @@ def test_recurrent_layers_with_lengths(tmp_path):
 
 
 @pytest.mark.parametrize("exchange", ["allreduce", "p3"])
-def test_segments(tmp_path, exchange):
+def test_tbptt(tmp_path, exchange):
     graph = stream_models.ALL["cell"]
     options = ["--loss=mse", "--loss-on=y", "--optimizer=sgd", *graph.flags]
     program = compile_model(graph.model, *options)

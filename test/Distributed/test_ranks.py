@@ -1,4 +1,4 @@
-"""Training on several ranks is training on one: gradients are those of whole batches."""
+"""Training on several ranks matches training on one; gradients cover the whole batch."""
 
 import json
 
@@ -29,19 +29,19 @@ def train(ranks, data, saved, *options, epochs=2):
         [],
         ["--clip-norm", 0.1, "--weight-decay", 0.01, "--ema", 0.9],
         ["--accumulate", 3],
-        # One rank of three has no sample.
+        # One of three ranks has no sample.
         ["--batch", 2],
     ],
 )
 @pytest.mark.parametrize("ranks", [2, 3])
-def test_as_one_process(tmp_path, data, ranks, options):
+def test_ranks_match_one_process(tmp_path, data, ranks, options):
     alone, together = tmp_path / "alone.onnx", tmp_path / "together.onnx"
     train(0, data, alone, *options)
     train(ranks, data, together, *options)
     mpi.check_close(together, alone)
 
 
-def test_bits_depend_on_neither_time_nor_exchange(tmp_path, data):
+def test_results_do_not_depend_on_timing_or_exchange(tmp_path, data):
     saved = [tmp_path / f"{i}.onnx" for i in range(5)]
     train(3, data, saved[0])
     train(3, data, saved[1], "--threads", 2)
@@ -51,7 +51,7 @@ def test_bits_depend_on_neither_time_nor_exchange(tmp_path, data):
     assert len({path.read_bytes() for path in saved}) == 1
 
 
-def test_metrics_are_those_of_all_ranks(tmp_path, data):
+def test_metrics_cover_all_ranks(tmp_path, data):
     logs = []
     for ranks in (0, 3):
         log = tmp_path / f"{ranks}.log"
@@ -77,7 +77,7 @@ def test_other_commands_run_on_one_rank(tmp_path, data):
     assert info["distributed"] == "mpi"
 
 
-def test_resuming_with_other_ranks(tmp_path, data):
+def test_resuming_with_different_number_of_ranks(tmp_path, data):
     whole, resumed, checkpoint = tmp_path / "w.onnx", tmp_path / "r.onnx", tmp_path / "c"
     train(0, data, whole, epochs=4)
     train(3, data, resumed, "--checkpoint", checkpoint)
@@ -85,18 +85,18 @@ def test_resuming_with_other_ranks(tmp_path, data):
     mpi.check_close(resumed, whole)
 
 
-def test_only_the_first_rank_speaks(tmp_path, data):
+def test_only_first_rank_prints(tmp_path, data):
     result = train(3, data, tmp_path / "m.onnx")
     assert result.stdout.count("saved") == 1 and result.stderr == ""
     assert mpi.run(2, mpi.fake(), "train", "--help").stdout.count("--exchange") == 1
 
 
-def test_alone_without_mpi(tmp_path, data):
+def test_one_process_without_mpi_library(tmp_path, data):
     words = [mpi.fake(), "train", "--data", data, *OPTIONS]
     harness.check_succeeded(mpi.run(0, *words, BPPSA_MPI_LIBRARY=str(tmp_path / "none.so")))
 
 
-def test_ranks_without_mpi(tmp_path, data):
+def test_ranks_without_mpi_library(tmp_path, data):
     words = [mpi.fake(), "train", "--data", data, *OPTIONS]
     result = mpi.run(2, *words, BPPSA_MPI_LIBRARY=str(tmp_path / "none.so"))
     assert result.returncode == 1
@@ -104,7 +104,7 @@ def test_ranks_without_mpi(tmp_path, data):
     assert len(lines) == 1 and "none.so" in lines[0] and "openmpi-bin" in lines[0]
 
 
-def test_ranks_of_another_mpi(data):
+def test_launcher_of_other_mpi_is_refused(data):
     result = mpi.run(0, mpi.fake(), "train", "--data", data, PMI_SIZE="2")
     refused(result, "OMPI_COMM_WORLD_SIZE")
 

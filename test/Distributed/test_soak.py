@@ -1,4 +1,4 @@
-"""Runs on several ranks on a busy machine, with sleeps at random places: they end, in the bits of quiet runs."""
+"""Runs on a busy machine with sleeps at random places end with the results of quiet runs."""
 
 import soak
 import mpi

@@ -1,4 +1,4 @@
-"""Parameters that stages of a pipeline share, and running statistics, have the bits of one process."""
+"""Parameters shared by pipeline stages, and running statistics, match one process bit for bit."""
 
 import harness
 import mpi
@@ -25,7 +25,7 @@ V = ["--pipeline-placement=v", "--split-backward"]
 
 
 def tied():
-    """Layers 1 and 3 of 4 have the weights of layer 0, layer 3 transposed."""
+    """Layers 1 and 3 of 4 share the weights of layer 0, transposed in layer 3."""
     model = dense(sizes=(5, 5, 5, 5, 5))
     model.graph.node[2].input[1] = "w0"
     model.graph.node[6].input[1] = "w0"
@@ -38,7 +38,7 @@ def tied():
 
 
 def embedded():
-    """A table of vectors whose product with the last layer's result gives the scores of its rows."""
+    """An embedding table; its product with the last layer's result gives the scores of its rows."""
     rng = np.random.default_rng(3)
     arrays = {"table": rng.normal(0, 0.5, (7, 5))} | {name: rng.normal(0, 0.4, (5, 5)) for name in "uvw"}
     nodes = [
@@ -87,7 +87,7 @@ CASES = {
     ],
 )
 @pytest.mark.parametrize("case", CASES)
-def test_bits_of_one_process(tmp_path, case, ranks, options, schedules):
+def test_stages_match_one_process(tmp_path, case, ranks, options, schedules):
     make, arrays = CASES[case]
     data = save(tmp_path / "data.npz", arrays)
     program = compile_model(make(), f"--pipeline={ranks}", *options)
@@ -100,7 +100,7 @@ def test_bits_of_one_process(tmp_path, case, ranks, options, schedules):
 
 @pytest.mark.parametrize("case", CASES)
 def test_resumed(tmp_path, case):
-    """Checkpoints have what all stages know."""
+    """Checkpoints contain the state of all stages."""
     make, arrays = CASES[case]
     data, kept = save(tmp_path / "data.npz", arrays), tmp_path / "kept.npz"
     program = compile_model(make(), "--pipeline=2")
@@ -115,8 +115,8 @@ def test_resumed(tmp_path, case):
 
 @pytest.mark.parametrize("case, clip", [("tied", 0.55), ("embedded", 0.9), ("normalized", 0.55)])
 @pytest.mark.parametrize("options, schedule", [([], "1f1b"), (V, "zb-v")])
-def test_updates_that_are_taken_back(tmp_path, case, clip, options, schedule):
-    """With the values that other stages have of tied parameters, and with running statistics."""
+def test_rollback_of_updates(tmp_path, case, clip, options, schedule):
+    """A rollback restores other stages' copies of tied parameters and the running statistics."""
     make, arrays = CASES[case]
     data = save(tmp_path / "data.npz", uneven(arrays["x"].shape, 37))
     program, trace = compile_model(make(), "--pipeline=2", *options), tmp_path / "t.json"

@@ -1,7 +1,7 @@
-"""Shares of the steps of recurrent layers inside of a model: train --shard-time.
+"""Recurrent layers whose time steps are sharded over ranks: train --shard-time.
 
-With --optimizer=sgd and a rate so large that the first weights vanish beside the update, a saved model is the
-gradient, which JAX knows in float64.
+With --optimizer=sgd and a rate so large that the initial weights vanish next to the update, a saved
+model is the gradient, which JAX computes in float64.
 """
 
 import functools
@@ -30,7 +30,7 @@ def program(spec, loss, *options):
 
 
 def train(path, ranks, directory, data, *words):
-    """The weights that a run ends with."""
+    """Returns the weights at the end of a run."""
     saved = directory / f"{ranks}.onnx"
     words = ["train", "--data", data, *words, "--save", saved, *(["--shard-time"] if ranks else [])]
     harness.check_succeeded(mpi.run(ranks, path, *words))
@@ -51,7 +51,7 @@ def check_exact(found, model, arrays, loss):
     for name, array in found.items():
         if name not in exact:
             continue
-        # The gradients of recurrent weights where there is one step, from zeros.
+        # With a single step from a zero state, the gradients of recurrent weights are zero.
         if not exact[name].any():
             assert not array.any(), name
             continue
@@ -73,7 +73,7 @@ SPECS = [
 
 @pytest.mark.parametrize("backward", ["sequential", "scan"])
 @pytest.mark.parametrize("spec", SPECS, ids=Spec.label)
-def test_gradients_are_those_of_whole_sequences(spec, backward, tmp_path):
+def test_gradients_match_whole_sequences(spec, backward, tmp_path):
     loss = "cross-entropy"
     compiled = program(spec, loss)
     arrays = models.data(compiled[1], {"T": 8, "B": 3}, loss)
@@ -81,17 +81,17 @@ def test_gradients_are_those_of_whole_sequences(spec, backward, tmp_path):
     check_exact(found, compiled[1], arrays, loss)
 
 
-# Shares of 4, 4 and 2 steps; of 2, 2 and 1; of 1 and 1, and two ranks without steps; one share.
+# Shards of 4, 4 and 2 steps; of 2, 2 and 1; of 1 and 1 with two empty ranks; one shard.
 @pytest.mark.parametrize("steps, ranks", [(10, 3), (5, 3), (2, 4), (1, 2)])
 @pytest.mark.parametrize("spec", [SPECS[2], SPECS[3]], ids=Spec.label)
-def test_steps_need_not_be_divisible(spec, steps, ranks, tmp_path):
+def test_uneven_shards(spec, steps, ranks, tmp_path):
     compiled = program(spec, "cross-entropy")
     arrays = models.data(compiled[1], {"T": steps, "B": 2}, "cross-entropy")
     check_exact(gradients(compiled, ranks, tmp_path, arrays, 2), compiled[1], arrays, "cross-entropy")
 
 
 @pytest.mark.parametrize("loss", ["mse", "bce-with-logits"])
-def test_losses(loss, tmp_path):
+def test_loss_functions(loss, tmp_path):
     compiled = program(Spec("GRU", head="steps", direction="bidirectional"), loss)
     arrays = models.data(compiled[1], {"T": 7, "B": 3}, loss)
     check_exact(gradients(compiled, 3, tmp_path, arrays, 3), compiled[1], arrays, loss)
@@ -108,7 +108,7 @@ def graph(nodes, arrays, inputs, outputs, name="layers"):
 
 
 def recurrent(first, last, outputs, arrays=()):
-    """A bidirectional GRU between nodes from x [B, T, 3] to a [B, T, 3], and from h [B, T, 8] to y."""
+    """A bidirectional GRU; nodes compute its input a [B, T, 3] from x, and y from its output h."""
     rng = np.random.default_rng(8)
     shapes = {"w": (2, 12, 3), "r": (2, 12, 4), "b": (2, 24), "v": (8, 4), "scale": (3,), "shift": (3,)}
     tensors = {name: rng.normal(0, 0.4, shape).astype(np.float32) for name, shape in shapes.items()}
@@ -128,7 +128,7 @@ NORM = helper.make_node("LayerNormalization", ["x", "scale", "shift"], ["a"], na
 
 
 def mean_model():
-    """Features normalised at each step, and the mean over all of them of what the layer makes."""
+    """Normalizes the features at each step, and averages the layer's output over time."""
     last = [
         helper.make_node("ReduceMean", ["h"], ["m"], axes=[1], keepdims=0, name="mean"),
         helper.make_node("MatMul", ["m", "v"], ["y"]),
@@ -157,7 +157,7 @@ def last_model():
 
 
 def scan_model():
-    """A Scan, whose states are graphs, over what the layer makes of each step."""
+    """A Scan with states in graph form over the layer's output."""
     nodes = [
         helper.make_node("MatMul", ["ht", "u"], ["m"]),
         helper.make_node("Add", ["m", "k"], ["c"]),
@@ -179,14 +179,14 @@ def scan_model():
 
 
 @pytest.mark.parametrize("model", [mean_model, sum_model, last_model, scan_model])
-def test_what_layers_lead_to(model, tmp_path):
+def test_nodes_after_layers(model, tmp_path):
     compiled = program(model, "mse")
     arrays = models.data(compiled[1], {"T": 7, "B": 3}, "mse")
     check_exact(gradients(compiled, 3, tmp_path, arrays, 3), compiled[1], arrays, "mse")
 
 
 def loop_model(case, output):
-    """A loop beside no recurrent layer, whose steps ranks share, with one of its outputs."""
+    """A sharded loop without recurrent layers; the loss is on one of its outputs."""
     model = onnx.ModelProto()
     model.CopyFrom(loop_models.ALL[case].model)
     shape = ["B", 4] if output == "hn" else ["T", "B", 4]
@@ -217,14 +217,14 @@ SETTINGS = {
     "p3": ["--batch", 4, "--exchange=p3", "--slice", 7, "--ema", 0.9],
     "validated": ["--batch", 4, "--val-split", 0.3, "--lr-schedule", "cosine"],
     "blocks": ["--batch", 4, "--shuffle-memory", "4K"],
-    # Updates of 2 and 2, and of one sample.
+    # Updates of 2 and 2 samples, and of one sample.
     "microbatches": ["--batch", 4, "--microbatches", 2, "--epochs", 2],
     "accumulated": ["--batch", 2, "--accumulate", 3, "--clip-norm", 0.05],
 }
 
 
 @pytest.mark.parametrize("setting", SETTINGS)
-def test_runs_are_those_of_one_process(setting, tmp_path):
+def test_training_matches_one_process(setting, tmp_path):
     path, model = program(SPECS[5], "cross-entropy")
     data = save(tmp_path / "d.npz", models.data(model, {"T": 11, "B": 9}, "cross-entropy"))
     words = ["--lr", 0.05, "--seed", 3, "--mapping=lanes", "--backward=sequential", *SETTINGS[setting]]
@@ -237,8 +237,8 @@ def test_runs_are_those_of_one_process(setting, tmp_path):
     assert all(np.array_equal(again[key], found[key]) for key in found)
 
 
-def test_microbatches_are_under_way_together(tmp_path):
-    """All go forward before the first one goes back, of each rank in their order."""
+def test_all_microbatches_run_forward_first(tmp_path):
+    """Each rank runs all microbatches forward before the first goes backward, in the same order."""
     path, model = program(SPECS[5], "cross-entropy")
     data = save(tmp_path / "d.npz", models.data(model, {"T": 9, "B": 6}, "cross-entropy"))
     words = ["train", "--data", data, "--batch", 6, "--microbatches", 3, "--shard-time", "--trace", tmp_path / "t.json"]
@@ -250,7 +250,7 @@ def test_microbatches_are_under_way_together(tmp_path):
         assert names == ["F 0", "F 1", "F 2", "B 0", "B 1", "B 2"]
 
 
-def test_dropout_is_that_of_one_process(tmp_path):
+def test_dropout_matches_one_process(tmp_path):
     first = [
         helper.make_node("LayerNormalization", ["x", "scale", "shift"], ["n"]),
         helper.make_node("Dropout", ["n", "ratio", "mode"], ["a"]),
@@ -265,7 +265,7 @@ def test_dropout_is_that_of_one_process(tmp_path):
         assert harness.relative_error(found[key], array) < 1e-6, key
 
 
-def test_positions_without_weight_may_fill_a_share(tmp_path):
+def test_shard_with_zero_weight(tmp_path):
     compiled = program(SPECS[5], "cross-entropy")
     arrays = models.data(compiled[1], {"T": 9, "B": 3}, "cross-entropy")
     arrays["weight"] = np.zeros((9, 3), np.float32)
@@ -278,8 +278,8 @@ def test_positions_without_weight_may_fill_a_share(tmp_path):
 
 @pytest.mark.parametrize("layout", [0, 1])
 @pytest.mark.parametrize("writer", [np.savez, np.savez_compressed])
-def test_values_are_checked_where_they_are(writer, layout, tmp_path):
-    """The second rank finds what is wrong in its steps, and says where in the file it is."""
+def test_each_rank_validates_its_steps(writer, layout, tmp_path):
+    """The second rank finds the invalid element and reports its position in the whole array."""
     path, model = program(Spec("GRU", head="steps", layout=layout), "cross-entropy")
     arrays = models.data(model, {"T": 9, "B": 4}, "cross-entropy")
     place = (2, 7, 1) if layout else (7, 2, 1)
@@ -290,8 +290,8 @@ def test_values_are_checked_where_they_are(writer, layout, tmp_path):
     assert f"array 'x': element [{place[0]}, {place[1]}, {place[2]}] is inf" in found.stderr, found.stderr
 
 
-def test_a_rank_keeps_its_share(tmp_path):
-    """Neither arrays nor what the backward pass reads of the steps is on every rank."""
+def test_memory_of_sharded_steps(tmp_path):
+    """A rank holds only its steps of the arrays and of values stored for the backward pass."""
     spec = Spec("LSTM", head="steps", layers=2, direction="bidirectional", features=8, hidden=8)
     path, model = program(spec, "cross-entropy")
     data = save(tmp_path / "d.npz", models.data(model, {"T": 200000, "B": 1}, "cross-entropy"))
@@ -337,7 +337,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize("model, message", REFUSED)
-def test_what_mixes_steps_is_refused(model, message, tmp_path):
+def test_operators_that_mix_steps_are_refused(model, message, tmp_path):
     options = ["--loss=mse", "--distributed=mpi", "--shard-time"]
     harness.check_refused(model(), tmp_path, options, 1, message)
 

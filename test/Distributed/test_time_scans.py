@@ -1,4 +1,4 @@
-"""Shares of the steps that go back by a scan over ranks: train --shard-backward=exscan."""
+"""Sharded time steps with a backward scan over ranks: train --shard-backward=exscan."""
 
 import json
 
@@ -29,31 +29,32 @@ def check(spec, ranks, sizes, directory, *words, loss="cross-entropy"):
     layers.check_exact(found, compiled[1], arrays, loss)
 
 
-# The functions for large batches, for small ones, and those whose own chains are scans.
+# The functions for large batches, for small batches, and with scans within each rank.
 WAYS = [["--backward=sequential", "--mapping=lanes"], ["--backward=sequential", "--mapping=units"], ["--backward=scan"]]
 
 
 @pytest.mark.parametrize("words", WAYS, ids=" ".join)
 @pytest.mark.parametrize("spec", layers.SPECS, ids=Spec.label)
-def test_gradients_are_those_of_whole_sequences(spec, words, tmp_path):
+def test_gradients_match_whole_sequences(spec, words, tmp_path):
     check(spec, 3, {"T": 8, "B": 3}, tmp_path, *words)
 
 
-# Shares of 3, 3, 3 and 2 steps; of 2, 2, 2, 2 and 1; of 2, 2 and 1; of 1 and 1, and two ranks without steps; one share.
+# Shards of 3, 3, 3 and 2 steps; of 2, 2, 2, 2 and 1; of 2, 2 and 1; of 1 and 1 with two empty
+# ranks; one shard.
 @pytest.mark.parametrize("steps, ranks", [(11, 4), (9, 5), (5, 3), (2, 4), (1, 2)])
 @pytest.mark.parametrize("spec", [layers.SPECS[2], layers.SPECS[5], layers.SPECS[6]], ids=Spec.label)
-def test_steps_need_not_be_divisible(spec, steps, ranks, tmp_path):
+def test_uneven_shards(spec, steps, ranks, tmp_path):
     check(spec, ranks, {"T": steps, "B": 2}, tmp_path)
 
 
-def test_columns_of_large_states_are_shared_among_threads(tmp_path):
+def test_threads_share_columns_of_large_states(tmp_path):
     spec = Spec("LSTM", head="steps", hidden=20, features=4)
     for words in WAYS[:2]:
         check(spec, 2, {"T": 6, "B": 19}, tmp_path, *words, "--threads", 3)
 
 
 def branches_model():
-    """A forward layer and the mean of what it makes, a reversed one, and another forward one."""
+    """A forward layer with the mean of its output, a reversed layer, and another forward layer."""
     rng = np.random.default_rng(8)
     shapes = {"w": (1, 12, 3), "r": (1, 12, 4), "b": (1, 24)}
     tensors, nodes, means = {}, [helper.make_node("Transpose", ["x"], ["xt"], perm=[1, 0, 2])], []
@@ -67,17 +68,17 @@ def branches_model():
     return layers.graph(nodes, tensors, {"x": ["B", "T", 3]}, {"y": ["B", 12]}, name="branches")
 
 
-# The Scan of scan_model has a body that becomes one of vectors.
+# The Scan body of scan_model is converted to vector form.
 MODELS = [layers.mean_model, layers.sum_model, layers.last_model, layers.scan_model, branches_model]
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_what_layers_lead_to(model, tmp_path):
+def test_nodes_after_layers(model, tmp_path):
     check(model, 4, {"T": 7, "B": 3}, tmp_path, loss="mse")
 
 
 @pytest.mark.parametrize("setting", ["plain", "p3", "microbatches", "accumulated"])
-def test_runs_are_those_of_one_process(setting, tmp_path):
+def test_training_matches_one_process(setting, tmp_path):
     path, model = program(layers.SPECS[5])
     data = save(tmp_path / "d.npz", models.data(model, {"T": 11, "B": 9}, "cross-entropy"))
     words = ["--lr", 0.05, "--seed", 3, "--mapping=lanes", "--backward=sequential", *layers.SETTINGS[setting]]
@@ -91,7 +92,7 @@ def test_runs_are_those_of_one_process(setting, tmp_path):
 
 
 def names(path, model, ranks, directory, *words):
-    """What ranks did, waited for and sent."""
+    """Returns the names of the computations, waits and messages of all ranks."""
     data = save(directory / "d.npz", models.data(model, {"T": 20, "B": 2}, "cross-entropy"))
     trace = directory / "t.json"
     words = ["train", "--data", data, "--batch", 2, "--shard-time", "--trace", trace, *words]
@@ -99,8 +100,8 @@ def names(path, model, ranks, directory, *words):
     return {event["name"] for event in json.loads(trace.read_text())["traceEvents"]}
 
 
-def test_auto_takes_the_way_with_fewer_steps(tmp_path):
-    """A state of one value: a scan takes 3 applications of links, and carried cotangents one for each rank."""
+def test_auto_selects_fewer_steps(tmp_path):
+    """With one state, a scan applies 3 links; carried cotangents apply one per rank."""
     path, model = program(Spec("RNN", head="steps", hidden=1))
     carried, scanned = ({"states", "cotangents"}, {"states", "maps"})
     both = carried | scanned
@@ -108,14 +109,14 @@ def test_auto_takes_the_way_with_fewer_steps(tmp_path):
     assert names(path, model, 4, tmp_path) & both == scanned
     assert names(path, model, 4, tmp_path, "--shard-backward=carry") & both == carried
     assert names(path, model, 2, tmp_path, SCAN) & both == scanned
-    # The scan is made by MPI, which no throttle slows down.
+    # MPI performs the scan and --throttle does not slow it down, so `auto` does not select it.
     assert names(path, model, 4, tmp_path, "--throttle=10,0.0001") & both == carried
     info = json.loads(harness.check_succeeded(harness.run(path, "info")).stdout)
     assert info["shard_scans"] == [1]
 
 
-def test_an_error_of_one_rank_ends_all(tmp_path):
-    """The third of four ranks finds what is wrong in its steps."""
+def test_error_on_one_rank_ends_all_ranks(tmp_path):
+    """The third of four ranks finds the invalid element of its steps."""
     path, model = program(Spec("RNN", head="steps", hidden=1))
     arrays = models.data(model, {"T": 8, "B": 2}, "cross-entropy")
     arrays["x"][5, 1, 0] = np.inf
@@ -125,7 +126,7 @@ def test_an_error_of_one_rank_ends_all(tmp_path):
     assert "rank 2" in found.stderr and "element [5, 1, 0] is inf" in found.stderr, found.stderr
 
 
-def test_what_no_program_scans_is_refused(tmp_path):
+def test_unsupported_scans_are_refused(tmp_path):
     scanning, model = program(Spec("RNN", head="steps", hidden=1))
     other, _ = layers.program(Spec("RNN", head="steps", hidden=1), "cross-entropy")
     data = save(tmp_path / "d.npz", models.data(model, {"T": 4, "B": 2}, "cross-entropy"))
@@ -157,7 +158,7 @@ def test_streams_are_refused(tmp_path):
         (["--distributed=mpi", "--shard-time", "--memory-limit=1M"], "--scan-shards cannot be combined with --memory-limit"),
     ],
 )
-def test_options_that_have_no_scans_are_refused(options, message, tmp_path):
+def test_incompatible_options_are_refused(options, message, tmp_path):
     model = stream_models.ALL["cell"].model
     harness.check_refused(model, tmp_path, ["--loss=mse", "--loss-on=y", "--scan-shards", *options], 2, message)
 

@@ -1,7 +1,7 @@
-"""Shares of the steps of every sequence: train --shard-time.
+"""Sequences whose time steps are sharded over ranks: train --shard-time.
 
-With --optimizer=sgd and a rate so large that the first weights vanish beside the update, a saved model is the
-gradient, which JAX knows in float64.
+With --optimizer=sgd and a rate so large that the initial weights vanish next to the update, a saved
+model is the gradient, which JAX computes in float64.
 """
 
 import functools
@@ -17,8 +17,8 @@ from streams_in_jax import reference, with_target
 from test_programs import compile_model
 
 RATE = 2.0**20
-# A matrix, an LSTM whose samples stand in the middle, two that are written out, caches of frames, layers over the
-# bands of a frame, indices and a state that picks rows.
+# Matrix cell; LSTM with batch axis 1; two decomposed LSTMs; caches of frames; layers over the bands
+# of a frame; indices and a state that selects rows.
 NAMES = ["cell", "lstm_stack", "lstm_stack_written_out", "scattered_caches", "bands", "tokens"]
 
 
@@ -36,7 +36,7 @@ def make_data(name, steps, samples):
 
 
 def train(ranks, name, directory, arrays, *words, options=()):
-    """The weights that a run ends with."""
+    """Returns the weights at the end of a run."""
     data, saved = save(directory / "data.npz", arrays), directory / f"{ranks}.onnx"
     words = ["train", "--data", data, *words, "--save", saved]
     words += ["--shard-time"] if ranks else []
@@ -55,13 +55,13 @@ def gradients(ranks, name, directory, arrays, samples, *words, options=()):
     }
 
 
-# The limit makes ranks compute segments of their steps again.
+# The limit makes ranks recompute segments of their steps.
 CASES = [(name, f"--backward={kind}", 10) for name in NAMES for kind in ("sequential", "scan")]
 CASES += [("lstm_stack", "--memory-limit=20K", 200)]
 
 
 @pytest.mark.parametrize("name, option, steps", CASES)
-def test_gradients_are_those_of_whole_sequences(name, option, steps, tmp_path):
+def test_gradients_match_whole_sequences(name, option, steps, tmp_path):
     arrays = make_data(name, steps, 3)
     exact = reference(stream_models.ALL[name], arrays, np.float64)
     one = gradients(0, name, tmp_path, arrays, 3, options=[option])
@@ -72,9 +72,9 @@ def test_gradients_are_those_of_whole_sequences(name, option, steps, tmp_path):
         assert harness.relative_error(found[key], exact[key]) < max(2 * single, 2e-6), key
 
 
-# Shares of 4, 4 and 2 steps; of 2, 2 and 1; of 1 and 1, and two ranks without steps; one share.
+# Shards of 4, 4 and 2 steps; of 2, 2 and 1; of 1 and 1 with two empty ranks; one shard.
 @pytest.mark.parametrize("steps, ranks", [(10, 3), (5, 3), (2, 4), (1, 2)])
-def test_steps_need_not_be_divisible(steps, ranks, tmp_path):
+def test_uneven_shards(steps, ranks, tmp_path):
     arrays = make_data("lstm_stack", steps, 2)
     exact = reference(stream_models.ALL["lstm_stack"], arrays, np.float64)
     found = gradients(ranks, "lstm_stack", tmp_path, arrays, 2)
@@ -92,7 +92,7 @@ SETTINGS = {
 
 
 @pytest.mark.parametrize("setting", SETTINGS)
-def test_runs_are_those_of_one_process(setting, tmp_path):
+def test_training_matches_one_process(setting, tmp_path):
     arrays = make_data("lstm_stack", 11, 9)
     words = ["--lr", 0.05, "--seed", 3, "--mapping=lanes", *SETTINGS[setting]]
     found = train(3, "lstm_stack", tmp_path, arrays, *words)
@@ -107,8 +107,8 @@ def is_for_ranks(word):
     return str(word).startswith("--exchange")
 
 
-def test_positions_without_weight_may_fill_a_share(tmp_path):
-    """A loss on the last two steps: the first ranks have none."""
+def test_shard_with_zero_weight(tmp_path):
+    """Only the last two steps have weight, so the first ranks have no loss."""
     arrays = make_data("lstm_stack", 9, 3)
     weight = np.zeros(arrays["target"].shape, np.float32)
     weight[7:] = np.random.default_rng(0).uniform(0.5, 2, weight[7:].shape)
@@ -120,7 +120,7 @@ def test_positions_without_weight_may_fill_a_share(tmp_path):
         assert harness.relative_error(found[key], array) < 3e-6, key
 
 
-def test_a_run_goes_on_with_samples_in_place_of_steps(tmp_path):
+def test_resuming_sharded_steps_with_sharded_samples(tmp_path):
     arrays = make_data("lstm_stack", 6, 8)
     data, checkpoint = save(tmp_path / "d.npz", arrays), tmp_path / "c"
     common = ["train", "--data", data, "--batch", 4, "--lr", 0.05, "--mapping=lanes"]
@@ -131,8 +131,8 @@ def test_a_run_goes_on_with_samples_in_place_of_steps(tmp_path):
     mpi.check_close(tmp_path / "a.onnx", tmp_path / "b.onnx", 1e-5)
 
 
-def test_a_rank_keeps_its_share(tmp_path):
-    """What the backward pass reads of the steps is divided."""
+def test_memory_of_sharded_steps(tmp_path):
+    """The values stored for the backward pass are divided among ranks."""
     graph = stream_models.ALL["lstm_stack"]
     arrays = make_data("lstm_stack", 4, 1)
     long = {n: a if n in graph.carry else np.repeat(a, 80000, axis=0) for n, a in arrays.items()}
@@ -151,13 +151,13 @@ REFUSALS = [
 
 
 @pytest.mark.parametrize("words, message", REFUSALS)
-def test_what_does_not_go_with_shares_is_refused(words, message, tmp_path):
+def test_incompatible_training_options_are_refused(words, message, tmp_path):
     data = save(tmp_path / "d.npz", make_data("lstm_stack", 4, 4))
     found = mpi.run(2, program("lstm_stack"), "train", "--data", data, "--batch", 2, "--shard-time", *words)
     assert found.returncode == 1 and message in found.stderr
 
 
-def test_programs_without_the_functions_are_refused(tmp_path):
+def test_programs_without_shard_time_are_refused(tmp_path):
     graph = stream_models.ALL["lstm_stack"]
     other = compile_model(graph.model, "--loss=mse", "--loss-on=y", *graph.flags)
     data = save(tmp_path / "d.npz", make_data("lstm_stack", 4, 2))
@@ -166,7 +166,7 @@ def test_programs_without_the_functions_are_refused(tmp_path):
     assert "has no functions for shares of the steps; compile the model with --shard-time" in found.stderr
 
 
-def test_a_loss_of_no_sequence_is_refused(tmp_path):
+def test_loss_on_state_is_refused(tmp_path):
     graph = stream_models.ALL["lstm_stack"]
     states = compile_model(graph.model, "--loss=mse", "--loss-on=h1n", *graph.flags, "--shard-time")
     arrays = make_data("lstm_stack", 4, 2)
@@ -185,7 +185,7 @@ def test_a_loss_of_no_sequence_is_refused(tmp_path):
         (["--distributed=mpi", "--carry=h:h_next", "--target=cuda"], "--shard-time needs --target=cpu"),
     ],
 )
-def test_models_and_options_that_have_no_shares_are_refused(options, message, tmp_path):
+def test_incompatible_compiler_options_are_refused(options, message, tmp_path):
     model = stream_models.ALL["cell"].model
     options = ["--loss=mse", "--loss-on=y", "--shard-time", *options]
     harness.check_refused(model, tmp_path, options, 2, message)

@@ -1,4 +1,4 @@
-"""What --trace tells of the order of messages."""
+"""--trace shows the order of messages."""
 
 import collections
 import json
@@ -14,11 +14,11 @@ STEPS, RANKS, SLICES = 7, 3, 8  # 101 samples; 12 and 4 weights in slices of 2
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
-    """The events of a run, and the seconds that it took."""
+    """Returns the events of a run, and its duration in seconds."""
     directory = tmp_path_factory.mktemp("trace")
     data, trace = save(directory / "data.npz", samples(101)), directory / "trace.json"
     words = ["train", "--data", data, "--batch", 16, "--exchange=p3", "--slice", 2]
-    # A slow network, so that messages wait for each other.
+    # A slow network, so that messages queue up.
     words += ["--throttle", "0.0005,0", "--trace", trace]
     begin = time.monotonic()
     harness.check_succeeded(mpi.run(RANKS, mpi.fake(), *words))
@@ -34,7 +34,7 @@ def slices(trace):
     return [event for event in trace if event["name"].split()[0] in ("push", "sum")]
 
 
-def test_every_slice_goes_to_its_owner_and_back(trace):
+def test_every_slice_is_reduced_and_broadcast(trace):
     counts = collections.Counter(event["name"] for event in slices(trace))
     names = {f"{kind} {number}" for kind in ("push", "sum") for number in range(SLICES)}
     assert counts == {name: STEPS * (RANKS - 1) for name in names}
@@ -44,7 +44,7 @@ def test_every_slice_goes_to_its_owner_and_back(trace):
         assert (event["args"]["to"] if kind == "push" else event["pid"]) == owner
 
 
-def test_no_slice_overtakes_a_more_urgent_one(trace):
+def test_slices_are_sent_in_order_of_priority(trace):
     for rank in range(RANKS):
         sent = [event for event in slices(trace) if event["pid"] == rank]
         for event in sent:
@@ -53,7 +53,7 @@ def test_no_slice_overtakes_a_more_urgent_one(trace):
                 assert not is_waiting or other["args"]["priority"] >= event["args"]["priority"]
 
 
-def test_messages_follow_one_another(trace):
+def test_messages_do_not_overlap(trace):
     for rank in range(RANKS):
         sent = sorted(
             (event["ts"], event["ts"] + event["dur"]) for event in slices(trace) if event["pid"] == rank
@@ -61,7 +61,7 @@ def test_messages_follow_one_another(trace):
         assert all(end <= start + 1 for (_, end), (start, _) in zip(sent, sent[1:], strict=False))
 
 
-def test_threads_of_messages_take_time(run):
+def test_time_of_communication_threads(run):
     events, seconds = run
     taken = {event["pid"]: event["args"]["seconds"] for event in events if event["ph"] == "C"}
     assert set(taken) == set(range(RANKS))
