@@ -1,9 +1,9 @@
-"""Compares the arrays that a program trains with the parameters of the PyTorch module it comes from.
+"""Compares the arrays trained by a program with the parameters of the original PyTorch module.
 
-Exports the zoo and the modules of ordinary_modules.py with both exporters, with and without their
-optimizer, with fresh and with random weights. The values of all trained arrays must be those of
-module.parameters(), each as often as there; a warning of the compiler must name each exception.
-Two epochs of AdamW must leave all other initializers as they are, bit for bit.
+Exports the zoo and the modules of ordinary_modules.py with both exporters, with and without the
+exporter's optimizer, with initial and with random weights. The values of all trained arrays must
+equal those of module.parameters(), each with the same multiplicity; a compiler warning must name
+each exception. Two epochs of AdamW must leave all other initializers unchanged bit for bit.
 
 Run in an environment with torch and onnxscript:
 
@@ -57,7 +57,7 @@ def all_cases(names):
 
 
 def make_module(case):
-    """The module and its inputs by name."""
+    """Returns the module and its inputs by name."""
     torch.manual_seed(zlib.crc32(case.name.encode()))
     if case.name in ZOO:
         module, arrays = export_zoo.make_network(case.name).eval(), export_zoo.tensors(case.name, torch.float32)
@@ -103,7 +103,7 @@ def export(case, directory):
 
 
 def export_all(cases, directory):
-    """Exports what `directory` lacks. Returns why cases cannot be exported."""
+    """Exports the cases missing in `directory`. Returns the reasons for failed exports."""
     failures = {}
     for case in cases:
         if (directory / f"{case}.data.npz").exists():
@@ -123,7 +123,7 @@ def run(*words):
 
 
 def read_initializers(path):
-    """The initializers of a graph and of those inside of it, by name."""
+    """Returns the initializers of a graph and of its nested graphs by name."""
     arrays = {}
 
     def visit(graph):
@@ -144,7 +144,7 @@ def count_values(arrays):
 
 
 def find_unnamed(arrays, values, said):
-    """The arrays that hold some of `values` and that no warning names."""
+    """Returns the arrays that contain some of `values` and that no warning names."""
     named = {name: array for name, array in arrays.items() if f"'{name}'" in said}
     values = values - count_values(named)
     return [
@@ -155,7 +155,7 @@ def find_unnamed(arrays, values, said):
 
 
 def find_unused_parts(parameters, trained):
-    """What the graph does not read of parameters of which it reads a slice."""
+    """Returns the parts of parameters that the graph does not read, if it reads a slice of them."""
     values = count_values(trained)
     parts = {}
     for name, array in parameters.items():
@@ -166,13 +166,13 @@ def find_unused_parts(parameters, trained):
 
 
 def compare(parameters, trained, said):
-    """What differs without a warning, or the empty string. `said` are the warnings."""
+    """Returns the differences without a warning, or an empty string. `said` has the warnings."""
     wanted, found = count_values(parameters), count_values(trained)
     missing, extra = wanted - found, found - wanted
     problems = []
     if "removed zero biases" in said:
         missing.pop(0, None)
-    # The older exporter keeps no names of what it fuses.
+    # The TorchScript exporter does not keep the names of fused parameters.
     if "(computed for " in said:
         missing.clear()
     missing -= count_values(find_unused_parts(parameters, trained))
@@ -184,7 +184,7 @@ def compare(parameters, trained, said):
 
 
 def data_options(case, directory):
-    """All samples in one batch, as the older exporter fixes their number."""
+    """Uses one batch, because the TorchScript exporter makes the batch size static."""
     data = directory / f"{case}.data.npz"
     with np.load(data) as arrays:
         name = "x" if "x" in arrays else arrays.files[0]
@@ -193,7 +193,7 @@ def data_options(case, directory):
 
 
 def check_training(program, case, directory, entries):
-    """What AdamW changes though it is not trained, or why training fails."""
+    """Returns the arrays that AdamW changes although they are not trained, or an error."""
     saved = directory / f"{case}.saved.onnx"
     words = [*data_options(case, directory), "--epochs", 2, "--lr", 0.01, "--weight-decay", 0.1]
     completed = run(program, "train", *words, "--save", saved)
@@ -206,7 +206,7 @@ def check_training(program, case, directory, entries):
 
 
 def check(case, directory, binaries, options=()):
-    """A verdict and its details."""
+    """Returns a verdict and its details."""
     program = directory / f"{case}.program"
     words = ["--loss=mse", "--optimizer=adamw", "-O0", "--mcpu=native", *options]
     completed = run(binaries / "bppsa-compile", directory / f"{case}.onnx", "-o", program, *words)
@@ -222,12 +222,12 @@ def check(case, directory, binaries, options=()):
     unknown = [name for name, array in trained.items() if array is None]
     if unknown and not options:
         return "different", "trained, but no initializers of the file: " + ", ".join(unknown)
-    if unknown:  # --untie gives names that the file has not.
+    if unknown:  # --untie creates names that are not in the file.
         saved, problem = read_saved(program, case, directory)
         if problem:
             return "refused", problem
         trained = {name: array for name, array in saved.items() if name in trained}
-    # The warning lists a few; `info` has all of them, with the parameters.
+    # The warning lists only some; `info` lists all of them, with the parameters.
     if "computed initializers from parameters" in said:
         computed = ("fused with", "computed for", "folded from")
         named = [entry for entry in entries.values() if entry["reason"].startswith(computed)]
@@ -241,7 +241,7 @@ def check(case, directory, binaries, options=()):
 
 
 def read_saved(program, case, directory):
-    """The initializers before training, under the names that the program has for them; or an error."""
+    """Returns the initial initializers by the program's names, or an error."""
     saved = directory / f"{case}.start.onnx"
     words = [*data_options(case, directory), "--epochs", 1, "--lr", 0]
     completed = run(program, "train", *words, "--save", saved)

@@ -1,5 +1,5 @@
-"""Writes Inputs/: the models of zoo_models.py as both of PyTorch's exporters write them, and losses.json,
-the losses of 100 steps in PyTorch in float64.
+"""Writes Inputs/: the models of zoo_models.py from both PyTorch exporters, and losses.json, the
+losses of 100 training steps of PyTorch in float64.
 
 Run in an environment with torch and onnxscript: python export_zoo.py [NAME ...]
 """
@@ -32,7 +32,7 @@ OPTIMIZERS = {
 
 
 def make_network(name):
-    """The network before training, in float32."""
+    """Returns the untrained network in float32."""
     entry = ZOO[name]
     torch.manual_seed(1)
     return getattr(networks, entry.network)().train(entry.mode == "train")
@@ -44,8 +44,7 @@ def tensors(name, dtype):
 
 
 def export(name, exporter, path):
-    """The network as `exporter` writes it, for any number of samples. `unoptimized` is the newer exporter with
-    optimize=False."""
+    """Exports with a dynamic batch size; `unoptimized` means dynamo with optimize=False."""
     entry = ZOO[name]
     network, arrays = make_network(name), tensors(name, torch.float32)
     arguments = tuple(arrays[key] for key in entry.inputs)
@@ -71,8 +70,7 @@ def export(name, exporter, path):
 
 
 def strip(model):
-    """Leaves out what nobody reads: where in PyTorch nodes came from, but for their modules and what
-    was removed of them."""
+    """Removes unused metadata: the source locations of nodes, except their modules and rewrites."""
     kept = {
         "pkg.torch.onnx.name_scopes", "pkg.torch.onnx.original_node_name",
         "pkg.onnxscript.rewriter.rule_name",
@@ -85,7 +83,7 @@ def strip(model):
 
 
 def record(name):
-    """The mean loss of each epoch, as the samples come."""
+    """Returns the mean loss of each epoch, without shuffling."""
     entry = ZOO[name]
     network, arrays = make_network(name).double(), tensors(name, torch.float64)
     target = arrays.pop("target")

@@ -1,4 +1,4 @@
-"""Networks as people write them, for export_zoo.py."""
+"""Typical PyTorch networks for export_zoo.py."""
 
 import torch
 from torch import nn
@@ -11,7 +11,7 @@ class MLP(nn.Sequential):
 
 
 class CharLM(nn.Module):
-    """Embedding, two LSTM layers and dropout, which drops nothing: p is 0."""
+    """Embedding, two LSTM layers and dropout with p = 0."""
 
     def __init__(self, symbols=16, hidden=20):
         super().__init__()
@@ -45,14 +45,14 @@ class BiGRUAttention(BiGRU):
 
 
 class BiGRUMax(BiGRU):
-    """Maximum over time."""
+    """A bidirectional GRU with the maximum over time."""
 
     def forward(self, x):
         return self.head(self.gru(x)[0].max(dim=1).values)
 
 
 class PackedGRU(BiGRU):
-    """The mean over time of sequences of several lengths, longest first."""
+    """A bidirectional GRU with the mean over time of packed sequences, longest first."""
 
     def forward(self, x, lengths):
         packed = nn.utils.rnn.pack_padded_sequence(x, lengths, batch_first=True)
@@ -61,7 +61,7 @@ class PackedGRU(BiGRU):
 
 
 class Seq2Seq(nn.Module):
-    """A decoder with teacher forcing that attends to the encoder's states."""
+    """A decoder with teacher forcing and attention to the encoder's states."""
 
     def __init__(self, symbols=12, hidden=16):
         super().__init__()
@@ -79,7 +79,7 @@ class Seq2Seq(nn.Module):
 
 
 class LoopDecoder(nn.Module):
-    """A cell in a Python loop that is fed its own output."""
+    """A cell in a Python loop that reads its own output."""
 
     def __init__(self):
         super().__init__()
@@ -98,7 +98,7 @@ class LoopDecoder(nn.Module):
 
 
 class CRNN(nn.Module):
-    """Images of text: convolutions with batch normalization, then a recurrent layer over columns."""
+    """Text recognition: convolutions with batch normalization, then a GRU over columns."""
 
     def __init__(self):
         super().__init__()
@@ -151,7 +151,7 @@ class TransformerClassifier(nn.Module):
 
 
 class MaskedTransformer(nn.Module):
-    """Positions of padding are no keys and do not count in the mean."""
+    """Padding is excluded from the keys and from the mean."""
 
     def __init__(self):
         super().__init__()
@@ -169,7 +169,7 @@ class MaskedTransformer(nn.Module):
 
 
 class CausalTransformer(nn.Module):
-    """Learnt positions and a causal mask."""
+    """Learned positions and a causal mask."""
 
     def __init__(self, symbols=16):
         super().__init__()
@@ -201,7 +201,7 @@ class TemporalBlock(nn.Module):
 
 
 class TCN(nn.Module):
-    """Dilated causal convolutions with shortcuts."""
+    """Dilated causal convolutions with residual connections."""
 
     def __init__(self):
         super().__init__()
@@ -220,7 +220,7 @@ def double_convolution(inputs, outputs):
 
 
 class UNet(nn.Module):
-    """Skips around two levels; what is small is enlarged by Resize."""
+    """Skip connections around two levels; Resize performs the upsampling."""
 
     def __init__(self):
         super().__init__()
@@ -284,7 +284,7 @@ class ResidualBlock(nn.Module):
 
 
 class Forecaster(nn.Module):
-    """The series is scaled by what is seen of it, and the forecast scaled back."""
+    """The input series is normalized, and the forecast is scaled back."""
 
     def __init__(self):
         super().__init__()
@@ -329,7 +329,7 @@ class ResNet(nn.Module):
 
 
 class TextCNN(nn.Module):
-    """Windows of several widths, and their maxima over time."""
+    """Convolutions of several widths with maxima over time."""
 
     def __init__(self):
         super().__init__()
@@ -343,7 +343,7 @@ class TextCNN(nn.Module):
 
 
 class Recommender(nn.Module):
-    """Dot products of users and items, with biases."""
+    """Dot products of user and item embeddings, with biases."""
 
     def __init__(self):
         super().__init__()
@@ -356,7 +356,7 @@ class Recommender(nn.Module):
 
 
 class GatedConvolutions(nn.Module):
-    """WaveNet's gates, with weights that carry the sum of all skips."""
+    """Gated dilated convolutions as in WaveNet, with a weight for each skip connection."""
 
     def __init__(self):
         super().__init__()

@@ -1,4 +1,4 @@
-"""Modules with buffers, tied, folded and unusual parameters, for compare_parameters.py."""
+"""Modules with buffers, and with tied, folded and unusual parameters, for compare_parameters.py."""
 
 import math
 
@@ -20,7 +20,7 @@ class Recurrent(nn.Module):
 
 
 class LearnedState(nn.Module):
-    """Initial states of a GRU that are a parameter."""
+    """A GRU whose initial states are a parameter."""
 
     def __init__(self):
         super().__init__()
@@ -32,7 +32,7 @@ class LearnedState(nn.Module):
 
 
 class CellLoop(nn.Module):
-    """A cell that a loop of Python calls at each step."""
+    """A cell that is called in a Python loop over the steps."""
 
     def __init__(self, cell):
         super().__init__()
@@ -48,7 +48,7 @@ class CellLoop(nn.Module):
 
 
 class CustomCell(nn.Module):
-    """A leaky cell with a constant rate in a buffer and one that is learned."""
+    """A leaky cell with one constant rate in a buffer and one learned rate."""
 
     def __init__(self):
         super().__init__()
@@ -63,7 +63,7 @@ class CustomCell(nn.Module):
 
 
 class TiedEmbedding(nn.Module):
-    """An embedding whose matrix is that of the output layer."""
+    """An embedding that shares its matrix with the output layer."""
 
     def __init__(self):
         super().__init__()
@@ -77,7 +77,7 @@ class TiedEmbedding(nn.Module):
 
 
 class SinusoidalPositions(nn.Module):
-    """Positions in a buffer, one block of attention, and a constant scale."""
+    """Positions in a buffer, one attention block, and a constant scale."""
 
     def __init__(self, steps=6, width=8):
         super().__init__()
@@ -152,7 +152,7 @@ class Decay(nn.Module):
 
 
 class Normalized(nn.Module):
-    """Statistics of the inputs in buffers."""
+    """Input normalization with statistics in buffers."""
 
     def __init__(self):
         super().__init__()
@@ -176,7 +176,7 @@ class LayerScale(nn.Module):
 
 
 class SharedBlocks(nn.Module):
-    """One layer that is called twice and a list of parameters."""
+    """One layer that is called twice, and a list of parameters."""
 
     def __init__(self):
         super().__init__()
@@ -218,7 +218,7 @@ class Pooling(nn.Module):
 
 
 class ConstantCell(nn.Module):
-    """Constants in a cell: a threshold of Softplus, a decay and a scale."""
+    """A cell with constants: a threshold of Softplus, a decay and a scale."""
 
     def __init__(self):
         super().__init__()
@@ -241,7 +241,7 @@ class Bilinear(nn.Module):
 
 
 class EmbeddingMean(nn.Module):
-    """The mean of the vectors of a few words, with one row for padding."""
+    """The mean of word embeddings, with a row for padding."""
 
     def __init__(self):
         super().__init__()
@@ -261,7 +261,7 @@ def indices(limit, *shape):
     return torch.randint(0, limit, shape)
 
 
-# name: (what builds the module, what builds its input)
+# name: (function that builds the module, function that builds its input)
 MODULES = {
     "mlp_batch_norm": (
         lambda: nn.Sequential(nn.Linear(4, 8), nn.BatchNorm1d(8), nn.ReLU(), nn.Linear(8, 3)), lambda: floats(4, 4)),

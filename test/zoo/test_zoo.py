@@ -1,6 +1,6 @@
-"""Models as people write them, exported by PyTorch: 100 steps beside PyTorch's, and what is saved.
+"""Typical PyTorch models, exported to ONNX: 100 training steps match PyTorch, and saved models run.
 
-export_zoo.py makes the models and records the losses.
+export_zoo.py exports the models and records the losses.
 """
 
 import json
@@ -42,7 +42,7 @@ def load(name, exporter):
 
 
 def options_of(name, exporter):
-    """The newer exporter drops the training mode of nodes."""
+    """Returns the compiler options; the dynamo exporter drops the training mode of nodes."""
     entry = ZOO[name]
     options = [f"--loss={entry.loss}", f"--optimizer={entry.optimizer}", *entry.options]
     if entry.frozen:
@@ -55,7 +55,7 @@ def options_of(name, exporter):
 
 
 def train(program, name, arrays, tmp_path, epochs=None):
-    """The losses of the epochs, what `eval` finds after them, and the saved model."""
+    """Returns the losses of the epochs, the results of `eval`, and the saved model."""
     entry = ZOO[name]
     source, log, saved = (tmp_path / file for file in ("data.npz", "log.jsonl", "saved.onnx"))
     np.savez(source, **arrays)
@@ -67,12 +67,12 @@ def train(program, name, arrays, tmp_path, epochs=None):
 
 
 @pytest.mark.parametrize("name, exporter", CASES)
-def test_losses_are_those_of_pytorch(name, exporter, tmp_path):
+def test_losses_match_pytorch(name, exporter, tmp_path):
     arrays = make_data(name)
     program = harness.compile_model(load(name, exporter), *options_of(name, exporter))
     losses, found, saved = train(program, name, arrays, tmp_path)
     np.testing.assert_allclose(losses, RECORDED[name], rtol=1e-4)
-    # ONNX Runtime agrees on what `eval` sees after training.
+    # ONNX Runtime and `eval` agree on the trained model.
     onnx.checker.check_model(saved)
     inputs = {key: array for key, array in arrays.items() if key != "target"}
     (out,) = onnxruntime.InferenceSession(saved.SerializeToString()).run(None, inputs)
@@ -82,7 +82,7 @@ def test_losses_are_those_of_pytorch(name, exporter, tmp_path):
 
 @pytest.mark.parametrize("name", [name for name, entry in ZOO.items() if entry.has_unoptimized])
 def test_exports_without_optimization(name, tmp_path):
-    """Warnings recommend optimize=False: such files compile without any, and the first two epochs are PyTorch's."""
+    """With optimize=False, models compile without warnings and match two epochs of PyTorch."""
     program = harness.compile_model(load(name, "unoptimized"), *options_of(name, "unoptimized"))
     losses, _, _ = train(program, name, make_data(name), tmp_path, epochs=2)
     np.testing.assert_allclose(losses, RECORDED[name][:2], rtol=1e-4)
@@ -91,13 +91,13 @@ def test_exports_without_optimization(name, tmp_path):
     assert "warning" not in harness.check_succeeded(harness.run(*command)).stderr
 
 
-# Those with layers over steps.
+# Models with recurrent layers.
 RECURRENT = ("char_lm", "bigru_attention", "bigru_max", "packed", "seq2seq", "loop_decoder", "forecaster")
 
 
 @pytest.mark.parametrize("name, exporter", [case for case in CASES if case[0] in RECURRENT])
 def test_losses_on_an_emulated_gpu(name, exporter, tmp_path):
-    """Of the first two epochs."""
+    """The first two epochs match PyTorch."""
     options = ["--target=cuda", "--emulate", *options_of(name, exporter)]
     program = harness.compile_model(load(name, exporter), *options)
     losses, _, _ = train(program, name, make_data(name), tmp_path, epochs=2)
@@ -106,7 +106,7 @@ def test_losses_on_an_emulated_gpu(name, exporter, tmp_path):
 
 @pytest.mark.parametrize("name, exporter", CASES)
 def test_warnings(name, exporter, tmp_path):
-    """None where nothing is wrong, but for a parameter that the older exporter does not record."""
+    """There are no warnings, except for a parameter that TorchScript exports do not record."""
     command = [harness.require_tool("bppsa-compile"), INPUTS / f"{name}_{exporter}.onnx"]
     command += ["-o", tmp_path / "out", "--compile-to=import", *options_of(name, exporter)]
     if (name, exporter) == ("causal_transformer", "torchscript"):

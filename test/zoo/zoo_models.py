@@ -1,4 +1,4 @@
-"""What the models of the zoo are trained on. No PyTorch in here: the tests read it too."""
+"""The data and settings for training the models of the zoo. Tests import it without PyTorch."""
 
 import dataclasses
 import zlib
@@ -8,28 +8,28 @@ import numpy as np
 
 @dataclasses.dataclass(frozen=True)
 class Entry:
-    """One model: the class in networks.py, its inputs and how it is trained for 100 steps."""
+    """One model: its class in networks.py, its inputs, and its settings for 100 training steps."""
 
     network: str
-    inputs: dict  # name: shape with the samples first, then "float", "unit", "lengths", "padding", or the number of classes
-    target: tuple  # the same
+    # name: shape (batch first), then "float", "unit", "lengths", "padding" or the class count
+    inputs: dict
+    target: tuple  # same format
     loss: str = "cross-entropy"
     optimizer: str = "adam"
     rate: float = 5e-3
     samples: int = 8
     batch: int = 8
-    mode: str = "eval"  # what the model is in while it is exported
-    options: tuple = ()  # of the compiler
+    mode: str = "eval"  # module mode during export
+    options: tuple = ()  # compiler options
     exporters: tuple = ("torchscript", "dynamo")
-    frozen: str = ""  # the parameters that are not trained
+    frozen: str = ""  # regular expression of the parameters that are not trained
     untied: tuple = ()  # exporters that merge parameters of equal values
     has_modes: bool = False  # layers differ between training and inference
-    optimized: bool = True  # by the newer exporter, which removes biases of zeros
+    optimized: bool = True  # False: skip dynamo's optimizer, which removes zero biases
 
     @property
     def has_unoptimized(self):
-        """Whether a third file is what the newer exporter writes with optimize=False. That is how it writes the
-        others at once."""
+        """Whether dynamo also exports the model with optimize=False; otherwise only that."""
         return "dynamo" in self.exporters and self.mode == "eval" and self.optimized
 
     @property
@@ -84,7 +84,7 @@ def make_array(rng, samples, shape, kind):
         return rng.uniform(size=shape).astype(np.float32)
     if kind == "lengths":
         lengths = np.sort(rng.integers(3, 8, shape))[::-1].copy()
-        lengths[0] = 7  # as many as the array has steps
+        lengths[0] = 7  # the number of time steps of the array
         return lengths
     if kind == "padding":
         return np.arange(shape[1]) >= rng.integers(3, 8, (samples, 1))
@@ -92,7 +92,7 @@ def make_array(rng, samples, shape, kind):
 
 
 def make_data(name):
-    """The arrays of a data set."""
+    """Returns the arrays of a data set."""
     entry, rng = ZOO[name], np.random.default_rng(zlib.crc32(name.encode()))
     arrays = {key: make_array(rng, entry.samples, *kind) for key, kind in entry.inputs.items()}
     return arrays | {"target": make_array(rng, entry.samples, *entry.target)}
