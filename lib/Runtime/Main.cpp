@@ -67,9 +67,8 @@ static int run(int argc, char **argv) {
   if (launch.rank == 0)
     noteConstantWeights(program, options);
   // An error must end all ranks before unwinding destroys the buffers of messages in flight.
-  return ranks->writesDistinctElements()
-             ? runCommand(program, options, *ranks)
-             : orExit([&] { return runCommand(program, options, *ranks); });
+  return ranks->isAlone() ? runCommand(program, options, *ranks)
+                          : orExit([&] { return runCommand(program, options, *ranks); });
 }
 
 /// Opens closed standard streams as /dev/null, with an access mode that still fails. Otherwise a

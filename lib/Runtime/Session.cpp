@@ -249,7 +249,7 @@ void EvaluationSums::add(const Session &session, const Batch &batch, const std::
 }
 
 bool EvaluationSums::combine(Ranks &ranks, bool isStopped) {
-  if (ranks.writesDistinctElements())
+  if (ranks.isAlone())
     return isStopped;
   sums.losses.resize(model.losses.size());
   sums.weights.resize(model.losses.size());
@@ -283,7 +283,7 @@ Evaluation EvaluationSums::result() const {
 
 static std::vector<int64_t> dealBatches(const std::vector<int64_t> &samples, int64_t batchSize,
                                         const Ranks &ranks) {
-  if (ranks.writesDistinctElements())
+  if (ranks.isAlone())
     return samples;
   auto count = static_cast<int64_t>(samples.size());
   std::vector<int64_t> own;

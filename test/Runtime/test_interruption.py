@@ -135,6 +135,8 @@ def test_checkpoint_of_other_data(tmp_path, data, checkpoint):
     refused(train(other, "--resume", checkpoint), "other data")
     more = save(tmp_path / "more.npz", samples(101))
     refused(train(more, "--resume", checkpoint), "100 samples", "101")
+    most = save(tmp_path / "most.npz", samples(200))
+    refused(train(most, "--resume", checkpoint), "other data", "100 samples", "200")
 
 
 def test_checkpoint_of_another_program(tmp_path, data, checkpoint):

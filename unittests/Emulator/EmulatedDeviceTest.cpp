@@ -170,7 +170,7 @@ TEST(EmulatedDeviceTest, StreamsDoNotShareTheArena) {
 }
 
 /// The sub stream reuses arena memory that the main stream used before the call had two streams.
-static void runSubmitted(bool subWaits) {
+static void reuseArenaInSubStream(bool subWaits) {
   EmulatedCall call(/*seed=*/0);
   void *source = call.allocate();
   call.device->endCall();
@@ -188,8 +188,8 @@ static void runSubmitted(bool subWaits) {
 }
 
 TEST(EmulatedDeviceTest, TheSubStreamWaitsForMemory) {
-  EXPECT_EQ(errorOf([] { runSubmitted(true); }), "no error");
-  EXPECT_EQ(errorOf([] { runSubmitted(false); }), refusal);
+  EXPECT_EQ(errorOf([] { reuseArenaInSubStream(true); }), "no error");
+  EXPECT_EQ(errorOf([] { reuseArenaInSubStream(false); }), refusal);
 }
 
 TEST(EmulatedDeviceTest, CallsEndOnOneStream) {

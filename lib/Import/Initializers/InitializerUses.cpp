@@ -128,8 +128,8 @@ UseGroup &Collector::getGroup(SmallVector<UseGroup> &groups, const InitializerUs
   bool isKnown = !use.alias.empty() || use.module;
   auto found = llvm::find_if(groups, [&](const UseGroup &group) {
     const InitializerUse &first = group.front();
-    bool areDistinctObjects = !first.slot.empty() && !use.slot.empty() && first.slot != use.slot;
-    if (areDistinctObjects || isStatistic(first) != isStatistic(use))
+    bool haveDistinctSlots = !first.slot.empty() && !use.slot.empty() && first.slot != use.slot;
+    if (haveDistinctSlots || isStatistic(first) != isStatistic(use))
       return false;
     if (!use.role.empty() && first.role == use.role)
       return true;

@@ -77,7 +77,7 @@ struct Ranks::Gathering {
 std::shared_ptr<Ranks::Gathering> Ranks::start(const std::string &own, const char *what) {
   auto gathering = std::make_shared<Gathering>(rank(), count(), what);
   gathering->all[rank()] = own;
-  if (writesDistinctElements())
+  if (isAlone())
     return gathering;
   Beginning &first = gathering->beginnings[rank()];
   first.size = own.size();
@@ -131,7 +131,7 @@ void Ranks::send(const std::shared_ptr<Gathering> &gathering, int other) {
 }
 
 std::vector<std::string> Ranks::finish(Gathering &gathering) {
-  if (!writesDistinctElements())
+  if (!isAlone())
     messages->wait(
         gathering.what, [&] { return gathering.isOver(); },
         [&] { return gathering.describeMissing(); });
@@ -168,7 +168,7 @@ std::vector<std::vector<double>> Ranks::finishGather(Gathering &gathering) {
 }
 
 std::optional<double> Ranks::secondsOf(const Gathering &gathering) {
-  if (writesDistinctElements())
+  if (isAlone())
     return 0;
   std::optional<double> seconds;
   messages->update([&] {

@@ -88,7 +88,7 @@ void RunFiles::writeTraces() {
     return;
   Ranks &ranks = run.ranks;
   // The last sums may still be in flight.
-  if (!ranks.writesDistinctElements()) {
+  if (!ranks.isAlone()) {
     ranks.loop().drain();
     ranks.trace().addSeconds("processor of messages", ranks.loop().processorSeconds());
   }

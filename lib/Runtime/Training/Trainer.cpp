@@ -81,7 +81,7 @@ bool Trainer::finishEpoch() {
 }
 
 void Trainer::takeStatistics() {
-  if (training.ranks.writesDistinctElements())
+  if (training.ranks.isAlone())
     return;
   for (size_t i = 0; i < training.model.parameters.size(); ++i) {
     const ParameterInfo &info = training.model.parameters[i];
@@ -213,7 +213,7 @@ int bppsa::runtime::train(const Program &program, const Options &all, Ranks &ran
   noteInterrupts();
   auto run = [&] { return options.lrFind ? trainer.searchRate(progress) : trainer.run(progress); };
   // With several ranks, do not unwind: messages use the trainer's memory.
-  RunEnd end = ranks.writesDistinctElements() ? run() : orExit(run);
+  RunEnd end = ranks.isAlone() ? run() : orExit(run);
   if (end == RunEnd::Interrupted)
     return 128 + notedInterrupt();
   return trainer.hasLostFiles() ? 1 : 0;

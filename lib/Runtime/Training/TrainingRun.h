@@ -60,10 +60,10 @@ public:
   /// The observer of another rank ends the run.
   bool isInterrupted = false;
 
-  bool isPipelined() const { return model.pipelineRanks > 0 && !ranks.writesDistinctElements(); }
-  bool hasTimeShards() const { return options.shardTime && !ranks.writesDistinctElements(); }
+  bool isPipelined() const { return model.pipelineRanks > 0 && !ranks.isAlone(); }
+  bool hasTimeShards() const { return options.shardTime && !ranks.isAlone(); }
   /// Ranks without samples also run the step, to exchange batch statistics.
-  bool allRanksStep() const { return model.sharesStatistics && !ranks.writesDistinctElements(); }
+  bool allRanksStep() const { return model.sharesStatistics && !ranks.isAlone(); }
   Share ownShare(int64_t size) const;
 
   int64_t updateSize() const { return settings.batch * settings.accumulate; }
@@ -89,13 +89,12 @@ public:
   void drawSeed(int64_t number);
   void requireFiniteLoss() const;
   void requireCounted(const std::vector<double> &weights) const;
-  bool isStopping() const {
-    return ranks.writesDistinctElements() ? observer->isInterrupted() : isInterrupted;
-  }
+  bool isStopping() const { return ranks.isAlone() ? observer->isInterrupted() : isInterrupted; }
 
 private:
   void resume();
   void requireSame() const;
+  void requireSameData() const;
   void requireConsistent() const;
   void applyOptions();
   void takeStartSettings();

@@ -68,6 +68,7 @@ void TrainingRun::resume() {
   }
   readCheckpoint(options.resume, session, settings, state);
   splitSamples();
+  requireSameData();
   requireConsistent();
   // A program with other variants selects its own.
   if (std::none_of(model.variants.begin(), model.variants.end(),
@@ -99,9 +100,12 @@ void TrainingRun::requireSame() const {
          "; remove --val, or train without --resume");
   if (!options.shuffle && settings.shuffle)
     fail(where, "was written without --no-shuffle; remove it, or train without --resume");
+}
+
+void TrainingRun::requireSameData() const {
   int64_t samples = data.set ? data.set->samples() : 0;
   if (state.samples != samples || state.fingerprint != (data.set ? data.set->fingerprint() : 0))
-    fail(where, "was written while training on other data than ",
+    fail(quote(options.resume), ": was written while training on other data than ",
          data.set ? data.set->title() : "a loader", " (", state.samples, " samples, found ",
          samples, "); resume with the same data, or train without --resume");
 }
@@ -240,7 +244,7 @@ void TrainingRun::requireStreamable() const {
 void TrainingRun::requireShares() const {
   if (options.shardTime)
     requireTimeShares();
-  if (ranks.writesDistinctElements())
+  if (ranks.isAlone())
     return;
   if (isPipelined())
     return requireStages();

@@ -13,7 +13,7 @@ using namespace bppsa;
 using namespace bppsa::runtime;
 
 void UpdateExecutor::runBatch() {
-  if (!ranks.writesDistinctElements())
+  if (!ranks.isAlone())
     ranks.setPosition(run.stepName());
   weights.clear();
   losses = {};

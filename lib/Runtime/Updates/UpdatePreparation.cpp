@@ -73,7 +73,7 @@ std::string UpdateExecutor::chooseForAll() {
   int64_t updates = run.epochs * run.batchesPerEpoch;
   if (!segments) {
     steps->choose(run.options.variant, run.stepSizes(), std::max<int64_t>(1, updates - state.step),
-                  /*checks=*/ranks.writesDistinctElements());
+                  /*checks=*/ranks.isAlone());
     return ranks.broadcast(steps->variant());
   }
   std::vector<int64_t> any(run.capacity(), 0);
@@ -87,7 +87,7 @@ std::string UpdateExecutor::chooseForAll() {
 
 void UpdateExecutor::prepareUpdates() {
   std::vector<size_t> groups = groupsOf(model, settings.rateRules);
-  if (ranks.writesDistinctElements())
+  if (ranks.isAlone())
     return prepareCarried();
   if (!run.isPipelined()) {
     exchange =

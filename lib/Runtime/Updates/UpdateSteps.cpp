@@ -100,7 +100,7 @@ void UpdateExecutor::startStep() {
 }
 
 void UpdateExecutor::fillAhead() {
-  if (!isDeviceProgram() || !ranks.writesDistinctElements() || !run.data.set ||
+  if (!isDeviceProgram() || !ranks.isAlone() || !run.data.set ||
       state.batch + 1 >= run.batchesPerEpoch)
     return;
   filledAhead = state.batch + 1;

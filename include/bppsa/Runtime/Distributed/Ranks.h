@@ -29,7 +29,7 @@ public:
 
   int rank() const { return messages ? messages->rank() : 0; }
   int count() const { return messages ? messages->count() : 1; }
-  bool writesDistinctElements() const { return count() == 1; }
+  bool isAlone() const { return count() == 1; }
   bool isFirst() const { return rank() == 0; }
 
   /// Gathers values in rank order. `what` labels the messages in traces.
