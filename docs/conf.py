@@ -16,7 +16,7 @@ sys.path[:0] = [str(DOCS / "_extensions"), str(ROOT / "python")]
 
 from c_headers import convert_header  # noqa: E402
 from mlir_lexer import MLIRLexer  # noqa: E402
-from repository_links import RepositoryLinks  # noqa: E402
+from repository_links import RepositoryLinks, make_title  # noqa: E402
 from sphinx.ext.autodoc.mock import _MockObject  # noqa: E402
 
 project = "bppsa"
@@ -26,6 +26,8 @@ copyright = "the bppsa authors, under the MIT License"  # noqa: A001
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx_copybutton"]
 exclude_patterns = ["_extensions", "_static"]
 highlight_language = "none"
+# Typographic dashes and quotes would spoil options and strings.
+smartquotes = False
 
 # Generated pages skip levels of headings.
 suppress_warnings = ["myst.header"]
@@ -66,22 +68,24 @@ C_HEADER = re.compile(r"^```\{c-header\} (\S+)\n```$", re.M)
 links = RepositoryLinks(DOCS, repository_url)
 
 
-def make_title(docname):
-    """Makes a title of the file name; generated lists of passes have none: "CPU kernel passes"."""
-    words = re.findall(r"[A-Z]+(?![a-z])|[A-Z][a-z]+", docname.split("/")[-1])
-    return " ".join([words[0], *(word if word.isupper() else word.lower() for word in words[1:])])
-
-
 def read_source(app, docname, source):
+    page = DOCS / f"{docname}.md"
     if not FIRST_TITLE.search(source[0]):
-        source[0] = f"# {make_title(docname)}\n\n{source[0]}"
-    text, shown = links.read(DOCS / f"{docname}.md", source[0])
+        source[0] = f"# {make_title(page)}\n\n{source[0]}"
+    text, shown = links.read(page, source[0])
     headers = [ROOT / path for path in C_HEADER.findall(text)]
     for file in [*headers, *([shown] if shown else [])]:
         app.env.note_dependency(str(file), docname=docname)
     source[0] = C_HEADER.sub(lambda match: convert_header((ROOT / match[1]).read_text()), text)
 
 
+def read_docstring(app, what, name, obj, options, lines):
+    """Shows indented commands in docstrings of modules as code."""
+    if what == "module" and obj.__doc__:
+        lines[:] = re.sub(r"\n\n(?=    \S)", "\n\n::\n\n", obj.__doc__).split("\n")
+
+
 def setup(app):
     app.add_lexer("mlir", MLIRLexer)
     app.connect("source-read", read_source)
+    app.connect("autodoc-process-docstring", read_docstring)

@@ -89,6 +89,8 @@ def directive(name, signatures, comment):
     yield f".. {name}:: {signatures[0]}"
     yield from (indent + signature for signature in signatures[1:])
     yield ""
-    for line in re.sub(r"`([^`]+)`", r"``\1``", comment).split("\n"):
+    comment = re.sub(r"`([^`]+)`", r"``\1``", comment)
+    comment = re.sub(r"\bdocs/([\w/]+)\.md\b", r":doc:`/\1`", comment)
+    for line in comment.split("\n"):
         yield f"   {line}" if line else ""
     yield ""

@@ -3,6 +3,8 @@
 
 * A page that consists of a `{repository-page}` block shows a Markdown file from outside docs.
 * Links to files that are not pages go to a repository URL, or become plain text if it is empty.
+* Labels that are file names, such as `Compiler.md`, become titles of pages.
+* Paths of pages in the text, such as `docs/Guides/Streams.md`, become links.
 """
 
 import os
@@ -10,8 +12,20 @@ import re
 
 FENCE = re.compile(r" {0,3}(```+|~~~+|:::+)")
 LINK = re.compile(r"(!?)\[((?:[^\[\]]|\[[^\[\]]*\])*)\]\(([^()\s]+)\)")
-CODE_OR_LINK = re.compile(r"(?P<code>(`+)(?:(?!\2).)*?\2(?!\]\())|" + LINK.pattern)
+PAGE_PATH = r"docs/[\w/]+\.md\b"
+CONVERTED = re.compile(
+    rf"(?P<path>(?<![\w/]){PAGE_PATH}|(?<!`)`{PAGE_PATH}`(?!`))"
+    rf"|(?P<code>(`+)(?:(?!\3).)*?\3(?!\]\())|{LINK.pattern}"
+)
+FILE_NAME = re.compile(r"`?[\w/]+\.md`?")
+TITLE = re.compile(r"^# (.*)", re.M)
 SHOWN_FILE = re.compile(r"^```\{repository-page\} (\S+)\n```$", re.M)
+
+
+def make_title(page):
+    """Makes a title of a path; generated lists of passes have none: "CPU kernel passes"."""
+    words = re.findall(r"[A-Z]+(?![a-z])|[A-Z][a-z]+", page.stem)
+    return " ".join([words[0], *(word if word.isupper() else word.lower() for word in words[1:])])
 
 
 class RepositoryLinks:
@@ -32,23 +46,37 @@ class RepositoryLinks:
         return self.convert(file.read_text(), file.parent, page.parent), file
 
     def convert(self, text, folder, page_folder):
-        """Converts links relative to `folder`, except in fenced code and code spans."""
+        """Converts links relative to `folder`, except in code."""
         lines, fence = [], None
         for line in text.split("\n"):
             match = FENCE.match(line)
             if match and (fence is None or match[1].startswith(fence)):
                 fence = match[1] if fence is None else None
             elif fence is None:
-                line = CODE_OR_LINK.sub(
-                    lambda found: (
-                        found[0]
-                        if found["code"]
-                        else self.convert_link(LINK.fullmatch(found[0]), folder, page_folder)
-                    ),
-                    line,
+                line = CONVERTED.sub(
+                    lambda found: self.convert_part(found, folder, page_folder), line
                 )
             lines.append(line)
         return "\n".join(lines)
+
+    def convert_part(self, found, folder, page_folder):
+        if found["path"]:
+            page, indented = self.root / found["path"].strip("`"), found.string.startswith("    ")
+            return found[0] if indented or not page.exists() else self.link(page, page_folder)
+        if found["code"]:
+            return found[0]
+        return self.convert_link(LINK.fullmatch(found[0]), folder, page_folder)
+
+    def link(self, page, page_folder):
+        return f"[{self.title(page)}]({os.path.relpath(page, page_folder)})"
+
+    def title(self, page):
+        """Returns the title of a page, or of the file that it shows."""
+        text = page.read_text()
+        if shown := SHOWN_FILE.search(text):
+            text = (self.root / shown[1]).read_text()
+        title = TITLE.search(text)
+        return title[1] if title else make_title(page)
 
     def convert_link(self, match, folder, page_folder):
         image, text, target = match.groups()
@@ -58,6 +86,8 @@ class RepositoryLinks:
         file = (folder / path).resolve()
         file = self.pages.get(file, file)
         if image or (file.suffix == ".md" and file.is_relative_to(self.docs)):
+            if not image and FILE_NAME.fullmatch(text) and file.exists():
+                text = self.title(file)
             return f"{image}[{text}]({os.path.relpath(file, page_folder)}{hash_sign}{anchor})"
         if not file.exists():
             raise RuntimeError(f"the link {target} in {folder} leads nowhere")

@@ -32,7 +32,7 @@ class _Shared:
 class Module(nn.Module):
     """A compiled ONNX model.
 
-    Its trained initializers are ``nn.Parameter``s of the same names: ``rnn.weight_ih_l0`` is
+    Each trained initializer is an ``nn.Parameter`` of the same name: ``rnn.weight_ih_l0`` is
     ``weight_ih_l0`` of the submodule ``rnn``. A call takes tensors in the order of the graph inputs
     or by name. It returns the float32 output, or a tuple if there are several. See
     ``bppsa.compile`` for ``options``; ``loss`` and ``optimizer`` are not allowed.
