@@ -289,8 +289,8 @@ class Program:
         """Selects the variant that computes gradients.
 
         ``backward`` is "auto", "sequential" or "scan"; ``scan`` is "auto" or a plan; ``mapping`` is
-        "auto", "lanes", "units", "chunks" or "blocks". None is equivalent to "auto". Only the variants
-        of the program can be selected; ``info`` of a compiled program lists them.
+        "auto", "lanes", "units", "chunks" or "blocks". None is equivalent to "auto". The program
+        must contain the variant; ``info["variants"]`` lists all variants.
         """
         self._program.set_variant(backward, scan, mapping)
 
