@@ -89,7 +89,7 @@ def test_unusable_directory(tmp_path, monkeypatch):
     monkeypatch.setenv("BPPSA_CACHE", str(tmp_path / "file" / "cache"))
     found = []
     assert np.isfinite(gradients(compile_program(diagnostics=found))[0])
-    assert any("BPPSA_CACHE" in text and "the program is not kept" in text for _, text in found)
+    assert any("BPPSA_CACHE" in text and "the program is not cached" in text for _, text in found)
 
 
 def test_concurrent_processes(cache):

@@ -176,9 +176,9 @@ def test_used_part_of_residuals_suffices():
     for name in names:
         np.testing.assert_array_equal(part[name], whole[name])
     for given in (residuals[: used - 1].copy(), np.full(200, 7, "u1")):
-        with pytest.raises(capi.Failure, match=f"take {used} bytes, found {used - 1}|of another program"):
+        with pytest.raises(capi.Failure, match=f"take {used} bytes, found {used - 1}|to another program"):
             program.backward(inputs, given, cotangents, part)
-        with pytest.raises(capi.Failure, match=f"take {used} bytes, found {used - 1}|of another program"):
+        with pytest.raises(capi.Failure, match=f"take {used} bytes, found {used - 1}|to another program"):
             program.used_residual_bytes(given)
 
 

@@ -159,7 +159,7 @@ def test_invalid_settings(program, action, words):
         ({"emulate": "5"}, capi.WRONG_USAGE, "--emulate must be true or false"),
         ({"memory-limit": "3q"}, capi.WRONG_USAGE, "--memory-limit must be a whole number of bytes"),
         ({"class-weights": "/none.npy"}, capi.WRONG_INPUT, "--class-weights: /none.npy: cannot be read"),
-        ({"loss-on": "z"}, capi.WRONG_INPUT, "--loss-on='z' is no graph output"),
+        ({"loss-on": "z"}, capi.WRONG_INPUT, "--loss-on='z' is not a graph output"),
         ({"emit": "shared"}, capi.WRONG_USAGE, "--emit and --compile-to write files"),
         ({"target": "cuda"}, capi.WRONG_USAGE, "a program in this process needs --target=cpu"),
         ({"mcpu": "native"}, capi.WRONG_USAGE, "--mcpu is for files"),

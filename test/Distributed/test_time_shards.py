@@ -173,7 +173,7 @@ def test_loss_on_state_is_refused(tmp_path):
     data = save(tmp_path / "d.npz", arrays | {"target": arrays["h1"]})
     found = harness.run(states, "train", "--data", data, "--shard-time")
     assert found.returncode == 1
-    assert "--shard-time: the loss output 'h1n' is no sequence" in found.stderr
+    assert "--shard-time: the loss output 'h1n' is not a sequence" in found.stderr
 
 
 @pytest.mark.parametrize(

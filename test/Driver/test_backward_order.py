@@ -128,9 +128,9 @@ def test_error_names_step_of_deferred_gradient(tmp_path):
 @pytest.mark.parametrize(
     "options, words",
     [
-        (["--distributed=mpi"], "defer:L:next goes not with --distributed"),
+        (["--distributed=mpi"], "defer:L:next cannot be combined with --distributed"),
         (["--target=cuda", "--emulate"], "defer:L:next needs --target=cpu"),
-        (["--loss=vjp"], "defer:L:next goes not with --loss=vjp"),
+        (["--loss=vjp"], "defer:L:next cannot be combined with --loss=vjp"),
     ],
 )
 def test_options_incompatible_with_deferral(options, words, tmp_path):

@@ -163,7 +163,7 @@ def test_arena_size(tmp_path):
         ),
         (
             ["--backward-streams=2:joint", "--target=cuda", "--loss=vjp"],
-            "--backward-streams=2:joint goes not with --loss=vjp",
+            "--backward-streams=2:joint cannot be combined with --loss=vjp",
         ),
     ],
 )

@@ -94,7 +94,7 @@ def test_infinite_loss(tmp_path):
     program = compile_model(model, "--loss=none", "--check-nan")
     data = write(tmp_path / "data.npz", x[:1] * 0 + W)
     result = program.run("grad", "--data", data, "--out", tmp_path / "out.npz", "--check-nan")
-    assert result.returncode == 1 and "no node makes a NaN" in result.stderr
+    assert result.returncode == 1 and "no node produces a NaN" in result.stderr
 
 
 def test_refusals(tmp_path):

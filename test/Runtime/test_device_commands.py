@@ -64,7 +64,7 @@ def test_invalid_calibrations(tmp_path, data):
     fine = calibrate(path)
     without = {k: v for k, v in fine["constants"].items() if k != "launch_us"}
     for text, word in [
-        ("{", "is no calibration"),
+        ("{", "is not a calibration"),
         (json.dumps({**fine, "constants": without}), "'launch_us' not found"),
         (json.dumps({**fine, "constants": {**without, "launch_us": float("nan")}}), '"launch_us": N'),
         (json.dumps({**fine, "constants": {**without, "launch_us": -1}}), "'launch_us' is -1"),

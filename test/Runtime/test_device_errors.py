@@ -24,7 +24,7 @@ def no_gpu(result, *words):
 
 def test_missing_driver(data, fake_driver):
     fake_driver.setenv("BPPSA_CUDA_DRIVER", "/nowhere/libcuda.so.1")
-    no_gpu(run("eval", "--data", data, trainer=CUDA), "there is no CUDA driver", "/nowhere/")
+    no_gpu(run("eval", "--data", data, trainer=CUDA), "no CUDA driver found", "/nowhere/")
     fake_driver.setenv("BPPSA_CUDA_DRIVER", "libc.so.6")
     no_gpu(run("eval", "--data", data, trainer=CUDA), "'libc.so.6' is too old, it has no cuInit")
 

@@ -80,11 +80,11 @@ def test_equal_rates_match_single_rate(tmp_path):
     [
         ("encoder=0.1", 1, ["'encoder' matches no trained initializer", "'head.weight'", "'head.bias'"]),
         ("scale=0.1", 1, ["matches no trained initializer"]),
-        ("[=0.1", 1, ["is no regular expression"]),
+        ("[=0.1", 1, ["is not a regular expression"]),
         ("head", 2, ["expected REGEX=X"]),
         ("head=fast", 2, ["expected REGEX=X"]),
         ("=0.1", 2, ["expected REGEX=X"]),
-        ("head=-1", 1, ["expected a number from 0"]),
+        ("head=-1", 1, ["expected a number of at least 0"]),
     ],
 )
 def test_invalid_parameter_rates(tmp_path, word, status, words):

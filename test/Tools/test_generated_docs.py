@@ -1,4 +1,4 @@
-"""docs/generated is up to date with the ODS files, and docs/Passes.md lists all passes."""
+"""docs/generated is up to date with the ODS files, and docs/Reference/Passes.md lists all passes."""
 
 import re
 
@@ -19,5 +19,5 @@ def test_generated_pages_are_current(tmp_path):
 def test_every_pass_is_in_the_list():
     pages = "".join(page.read_text() for page in GENERATED.glob("*Passes.md"))
     passes = set(re.findall(r"^### `-([^`]+)`", pages, re.M))
-    listed = set(re.findall(r"^\| `([^`]+)` \|", (GENERATED.parent / "Passes.md").read_text(), re.M))
+    listed = set(re.findall(r"^\| `([^`]+)` \|", (GENERATED.parent / "Reference" / "Passes.md").read_text(), re.M))
     assert passes and passes == listed
