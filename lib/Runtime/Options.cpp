@@ -73,7 +73,7 @@ static void addVariant(CLI::App &command, Options &options) {
                   "How gradients are computed: auto (the fastest here), sequential or scan")
       ->check(CLI::IsMember({"auto", "sequential", "scan"}));
   command.add_option("--scan", options.variant.scan,
-                     "The plan of the scan, if the program holds several (see info)");
+                     "The plan of the scan: auto, or the plan of the program (see info)");
   command.add_option("--calibration", options.variant.calibration,
                      "In programs for a GPU: a file of `bench --calibrate`, by which auto chooses");
   addMapping(command, options);
