@@ -18,14 +18,12 @@ using namespace bppsa;
 /// Returns a copy of the loss and of one training step: layers are read from the loss and time
 /// loops from the step.
 static OwningOpRef<ModuleOp> copyForReport(ModuleOp module, const TrainingOptions &options) {
-  auto isReported = [&](EntryAttr entry) {
-    return entry &&
-           (entry.getRole() == EntryRole::Loss ||
-            (entry.getRole() == EntryRole::Step && entry.isOf(options.getVariants().front().name)));
-  };
+  auto loss = EntryAttr::get(module.getContext(), EntryRole::Loss);
+  auto step =
+      EntryAttr::get(module.getContext(), EntryRole::Step, options.getVariants().front().name);
   OwningOpRef<ModuleOp> copy = module.clone();
   for (auto function : llvm::make_early_inc_range(copy->getOps<func::FuncOp>()))
-    if (!isReported(attrs::Entry::of(function)))
+    if (EntryAttr entry = attrs::Entry::of(function); entry != loss && entry != step)
       function.erase();
   return copy;
 }

@@ -239,7 +239,7 @@ def test_exported_constants_are_not_trained(tmp_path):
     text, names = compile_text(constants(), tmp_path)
     assert names == {"val_2", "val_3", "onnx::Mul_5", "val_7", "bias"}
     assert text.count("\n") == 3
-    assert "their kinds: 'val_2', 'val_3', 'onnx::Mul_5'; --freeze=" in text
+    assert "their roles: 'val_2', 'val_3', 'onnx::Mul_5'; --freeze=" in text
     assert "because of their names only, since the file does not record their roles: 'bias'; " in text
     start = "note: " + str(tmp_path / "model.onnx") + ": not trained, as buffers or constants: "
     assert start in text

@@ -60,7 +60,7 @@ def test_unshuffled_split_is_the_end_of_the_file(program, tmp_path, share, left)
         np.savez(tmp_path / "data.npz", **arrays)
         result = program.run("train", "--data", tmp_path / "data.npz", "--val-split", str(share))
         assert result.returncode == 1 and result.stderr.count("\n") == 1
-        assert "choose a fraction that leaves at least one for each" in result.stderr
+        assert "choose a fraction that leaves at least one sample for each" in result.stderr
         return
     options = ["--batch", "8", "--lr", "0.01", "--no-shuffle"]
     found = Run(program, tmp_path, arrays, *options, "--val-split", str(share))

@@ -192,7 +192,7 @@ def test_unknown_widths_are_refused(model, options, words):
 def test_removing_missing_heads_is_refused():
     model = elementwise(["N", 3])
     for names, words in (
-        (None, "has no heads that bppsa.models.heads has added"),
+        (None, "has no heads added by bppsa.models.heads"),
         (["early"], "no output 'early', found z"),
         (["z"], "nothing is left without z"),
     ):
@@ -285,7 +285,7 @@ def test_command_line(tmp_path, capsys):
     broken = tmp_path / "broken.onnx"
     broken.write_bytes(b"no model")
     assert heads.main([str(broken), "--list"]) == 1
-    assert "is no ONNX model" in capsys.readouterr().err
+    assert "is not a readable ONNX model" in capsys.readouterr().err
     for words, refusal in (
         (["--remove"], "--remove needs --out"),
         (["--add", "a", "--width", "4", "--out", out], "--add needs NAME=TENSOR"),

@@ -99,5 +99,5 @@ def test_invalid_arguments(function):
     ):
         with pytest.raises(bppsa.Error, match=message):
             function(parameters, arrays)
-    with pytest.raises(bppsa.Error, match="those of the framework"):
+    with pytest.raises(bppsa.Error, match="the framework provides"):
         bppsa.jax.function(bitstreams.MODEL, loss="mse")

@@ -58,7 +58,7 @@ def test_inputs_must_be_a_dict(program):
 
 def test_programs_cannot_be_copied(program):
     for copied in (copy.deepcopy, pickle.dumps):
-        with pytest.raises(bppsa.Error, match="neither copied nor pickled; save"):
+        with pytest.raises(bppsa.Error, match="cannot be copied or pickled; save"):
             copied(program)
 
 

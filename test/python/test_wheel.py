@@ -149,7 +149,7 @@ def test_help_is_readable():
     code = "import bppsa; help(bppsa.Program); help(bppsa.compile); print(bppsa.options()['loss'])"
     run = harness.run(sys.executable, "-c", code, env={"PYTHONPATH": str(harness.BUILD / "python")})
     text = harness.check_succeeded(run).stdout
-    for words in ("step(self", "A training step", "Compiles ``model`` to a program", "cross-entropy"):
+    for words in ("step(self", "Runs a training step", "Compiles ``model`` to a program", "cross-entropy"):
         assert words in text
 
 
