@@ -194,7 +194,7 @@ def test_removing_missing_heads_is_refused():
     for names, words in (
         (None, "has no heads added by bppsa.models.heads"),
         (["early"], "no output 'early', found z"),
-        (["z"], "nothing is left without z"),
+        (["z"], "no output is left without z"),
     ):
         with pytest.raises(bppsa.Error, match=words):
             heads.remove(model, names)
