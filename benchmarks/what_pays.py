@@ -74,8 +74,7 @@ def logits_in_jax(weights, x):
 
 
 def jax_pruned_chain(repeat):
-    """Returns milliseconds of the backward pass: the time of the gradient minus that of the
-    loss."""
+    """Returns the milliseconds of the backward pass: gradient time minus loss time."""
     import jax
     import jax.numpy as jnp
 

@@ -99,7 +99,7 @@ def scaled_if(other_name):
 
 
 def test_parameters_of_branches(tmp_path):
-    """Initializers of branches become arguments; those of the untaken branch are frozen."""
+    """Initializers of branches become arguments; initializers of the untaken branch are frozen."""
     model = scaled_if("k2")
     for bound, unread in (("true", "k2"), ("false", "k")):
         text = warned(model, tmp_path, f"--bind=c={bound}")

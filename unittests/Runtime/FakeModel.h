@@ -5,7 +5,7 @@
 //===----------------------------------------------------------------------===//
 //
 // Defines the symbols of a compiled model (ObjectInterface.h) in plain C++, to test the run-time
-// library without the compiler. The model equals that of test/Runtime/fake_model.py:
+// library without the compiler. test/Runtime/fake_model.py computes the same:
 //   logits[b, k] = sum_i weight[k, i] * scale[i] * mean_t x[t, b, i] + bias[k]
 // `scale` is not trained. With BPPSA_FAKE_MSE, the program has a mean-squared-error loss and plain
 // SGD, otherwise cross-entropy and Adam. FakeModel.cpp runs on the CPU and FakeDeviceModel.cpp with

@@ -67,7 +67,7 @@ static void narrowBarriers(gpu::GPUModuleOp module) {
 }
 
 /// Copies and loads of four elements need 16 bytes. LLVM assumes this preferred alignment, but PTX
-/// would declare only that of elements.
+/// would declare only the alignment of single elements.
 static void alignShared(gpu::GPUModuleOp module) {
   Attribute alignment = Builder(module).getI64IntegerAttr(16);
   for (auto function : module.getOps<gpu::GPUFuncOp>())

@@ -107,7 +107,7 @@ enum class FirstChunk { Vector, Matrix };
 ///
 ///   run(c)          computes the cotangents that enter each link of chunk c and leave the chunk
 ///   aggregate(c)    computes the product of the matrices of chunk c
-///   carry(c)        computes the cotangent that enters chunk c + 1 from that of chunk c
+///   carry(c)        computes the entering cotangent of chunk c + 1 from the one of chunk c
 template <typename Emitter>
 void emitChunkedScan(Emitter &e, typename Emitter::Index numChunks, FirstChunk first) {
   using Index = typename Emitter::Index;

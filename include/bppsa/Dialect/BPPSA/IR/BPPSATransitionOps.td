@@ -86,8 +86,8 @@ def BPPSA_FactoredTransitionOp : BPPSA_ArrayOp<"factored_transition", [
     * A term without a matrix is the diagonal matrix of the product of its scales, or the identity
       if it has none.
 
-    With injected cotangents, `injected` holds those of the step and `s = A injected`. The result
-    has the layout of `transition`.
+    If cotangents are injected, `injected` holds the ones of the step, and `s = A injected`. The
+    result has the layout of `transition`.
 
     ```mlir
     %m = bppsa.factored_transition states [4] terms [#bppsa.term<row = 0, col = 0, matrix = 0, right = 0, transposed = true>]
