@@ -189,22 +189,21 @@ struct DifferentiatePass : bppsa::impl::DifferentiateBase<DifferentiatePass> {
           << "needs one block and a first result of type 'tensor<f32>' to be differentiated";
       return signalPassFailure();
     }
-    if (module.lookupSymbol(name)) {
-      module.emitError() << "@" << name << " exists already; choose another name";
-      return signalPassFailure();
-    }
     std::optional<EntryRole> entryRole = symbolizeEntryRole(role);
     if (!role.empty() && !entryRole) {
       module.emitError() << "role must be a role of '#bppsa.entry', found '" << role << "'";
       return signalPassFailure();
     }
-    func::FuncOp made = source.clone();
-    made.setName(name);
-    attrs::Entry::remove(made);
-    if (entryRole)
-      attrs::Entry::set(made, EntryAttr::get(&getContext(), *entryRole, variant));
+    auto entry = entryRole ? EntryAttr::get(&getContext(), *entryRole, variant) : EntryAttr();
+    std::string symbol = entry ? entry.getSymbolName() : std::string(name);
+    if (module.lookupSymbol(symbol)) {
+      module.emitError() << "@" << symbol << " exists already; choose another name";
+      return signalPassFailure();
+    }
+    func::FuncOp made = copyWithoutEntry(source, symbol);
     made.setPublic();
-    module.push_back(made);
+    if (entry)
+      attrs::Entry::set(made, entry);
     if (failed(cotangents.empty() ? buildLossGradient(made, *inputs)
                                   : buildPullback(made, *inputs)))
       signalPassFailure();

@@ -1,5 +1,5 @@
-// RUN: bppsa-opt %s --bppsa-shard-time --bppsa-differentiate="of=sharded_loss name=shard role=shard wrt=all" --canonicalize --cse --bppsa-scan-shards | FileCheck %s
-// RUN: bppsa-opt %s --bppsa-shard-time=reversed-first --bppsa-differentiate="of=sharded_loss name=shard role=shard wrt=all" --canonicalize --cse --bppsa-scan-shards | FileCheck %s --check-prefix=LATE
+// RUN: bppsa-opt %s --bppsa-shard-time --bppsa-differentiate="of=sharded_loss role=shard wrt=all" --canonicalize --cse --bppsa-scan-shards | FileCheck %s
+// RUN: bppsa-opt %s --bppsa-shard-time=reversed-first --bppsa-differentiate="of=sharded_loss role=shard wrt=all" --canonicalize --cse --bppsa-scan-shards | FileCheck %s --check-prefix=LATE
 
 // h[t] = w h[t - 1] + x[t], once forward from zeros and once in reverse from r0, and the loss l[b]
 // = h[T] + h'[0] + sum of x.

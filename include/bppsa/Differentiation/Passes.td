@@ -274,7 +274,7 @@ def Differentiate : Pass<"bppsa-differentiate", "::mlir::ModuleOp"> {
   }];
   let options = [
     Option<"of", "of", "std::string", /*default=*/"\"loss\"", "function to differentiate">,
-    Option<"name", "name", "std::string", /*default=*/"\"step\"", "name of the new function">,
+    Option<"name", "name", "std::string", /*default=*/"\"step\"", "name of a new function without a role">,
     Option<"role", "role", "std::string", /*default=*/"\"\"",
            "role of the new function in `bppsa.entry`; empty for a function without a role">,
     Option<"variant", "variant", "std::string", /*default=*/"\"\"",

@@ -75,7 +75,6 @@ static void addDifferentiation(OpPassManager &pm, const TrainingOptions &options
   differentiate.of = of.str();
   differentiate.role = stringifyEntryRole(role).str();
   differentiate.variant = options.getVariants().front().name;
-  differentiate.name = differentiate.role + "_" + differentiate.variant;
   differentiate.wrt = wrt.str();
   differentiate.links = options.hasLayerLinks();
   if (role == EntryRole::Pullback)

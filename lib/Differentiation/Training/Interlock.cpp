@@ -272,11 +272,7 @@ struct InterlockPass : bppsa::impl::InterlockBase<InterlockPass> {
                      << window.getValue() << " and '" << combine << "'";
       return signalPassFailure();
     }
-    func::FuncOp function = source.clone();
-    function.setName(name);
-    attrs::Entry::remove(function);
-    function.setPrivate();
-    module.push_back(function);
+    func::FuncOp function = copyWithoutEntry(source, name);
     if (failed(interlock(function, *combination)))
       signalPassFailure();
   }

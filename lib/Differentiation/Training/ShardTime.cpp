@@ -60,11 +60,7 @@ struct ShardTimePass : bppsa::impl::ShardTimeBase<ShardTimePass> {
                        << "; remove --training-mode";
         return signalPassFailure();
       }
-    func::FuncOp function = source.clone();
-    function.setName(name);
-    attrs::Entry::remove(function);
-    function.setPrivate();
-    module.push_back(function);
+    func::FuncOp function = copyWithoutEntry(source, name);
     FailureOr<SmallVector<Value>> rests =
         isStream(function) ? addProducts(function) : connectShards(function, reversedFirst);
     if (failed(rests))

@@ -189,11 +189,7 @@ struct SpecializeTrainingPass : bppsa::impl::SpecializeTrainingBase<SpecializeTr
       module.emitError() << "no function '" << function << "' to specialise; run bppsa-add-loss";
       return signalPassFailure();
     }
-    func::FuncOp training = loss.clone();
-    training.setName(result);
-    attrs::Entry::remove(training);
-    training.setPrivate();
-    module.push_back(training);
+    func::FuncOp training = copyWithoutEntry(loss, result);
     specializeDropout(training);
     useBatchStatistics(training);
     if (failed(specializeRankMeans(module, training)))

@@ -80,3 +80,12 @@ void bppsa::setEntry(func::FuncOp function, EntryAttr entry) {
   attrs::Entry::set(function, entry);
   function.setSymName(entry.getSymbolName());
 }
+
+func::FuncOp bppsa::copyWithoutEntry(func::FuncOp function, StringRef name) {
+  func::FuncOp copy = function.clone();
+  copy.setName(name);
+  copy.setPrivate();
+  attrs::Entry::remove(copy);
+  function->getParentOfType<ModuleOp>().push_back(copy);
+  return copy;
+}

@@ -49,6 +49,9 @@ mlir::func::FuncOp findEntry(mlir::ModuleOp module, EntryAttr entry);
 /// Also names the function after its entry.
 void setEntry(mlir::func::FuncOp function, EntryAttr entry);
 
+/// Appends a private copy of `function` without an entry to its module.
+mlir::func::FuncOp copyWithoutEntry(mlir::func::FuncOp function, llvm::StringRef name);
+
 } // namespace bppsa
 
 #endif // BPPSA_DIALECT_BPPSA_IR_ENTRY_H
